@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+# weft: two programs, build/weft (reads) and build/weft-record (records).
+#   make            both, after tools/setup.sh has installed what they need
+#   make demo       set up, build, record a traced service, print the answer
+#   make check      set up, build, run the tests
+# V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
+# builds into a directory of its own.
+
+-include config.mak
+
+B := build$(if $(SAN),/san)$(if $(filter clang%,$(CC)),/clang)
+CC := $(if $(filter default undefined,$(origin CC)),gcc,$(CC))
+CLANG ?= clang
+BPFTOOL ?= $(firstword $(wildcard /usr/sbin/bpftool) bpftool)
+INSTALL ?= install
+PREFIX ?= /usr/local
+Q := $(if $(V),,@)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 \
+	$(if $(DEV),-Werror)
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+OPT ?= -O2 -g
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
+	$(CFLAGS)
+RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c -lz
+QUERY_LIBS := -lsqlite3 -lm
+
+STORE := $(patsubst %.c,$(B)/%.o,$(wildcard store/*.c)) $(B)/gen/store_sql.o
+COLLECTOR := $(patsubst %.c,$(B)/%.o,$(wildcard collector/*.c))
+QUERY := $(patsubst %.c,$(B)/%.o,$(wildcard query/*.c)) $(B)/gen/query_sql.o
+
+all: $(B)/weft $(B)/weft-record
+
+$(B)/weft: $(QUERY) $(B)/store/weft.o
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
+
+$(B)/weft-record: $(COLLECTOR) $(STORE)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
+# Generated: statements, the kernel program and its skeleton.
+GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h
+STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
+QUERY_SQL := $(wildcard query/*.sql)
+
+$(B)/gen/store_sql.h $(B)/gen/store_sql.c: $(STORE_SQL) tools/embed-sql.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v room=store -v part=$(@:$(B)/gen/store_sql.%=%) \
+		-f tools/embed-sql.awk $(STORE_SQL) >$@
+
+$(B)/gen/query_sql.h $(B)/gen/query_sql.c: $(QUERY_SQL) tools/embed-sql.awk
+	@mkdir -p $(@D)
+	$(Q)awk -v room=query -v part=$(@:$(B)/gen/query_sql.%=%) \
+		-f tools/embed-sql.awk $(QUERY_SQL) >$@
+
+$(B)/gen/weft.bpf.o: $(wildcard bpf/*)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 \
+		-D__TARGET_ARCH_x86 -c -o $@ bpf/weft.bpf.c
+
+$(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@
+
+$(B)/%.o: %.c | $(GEN)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/gen/%.o: $(B)/gen/%.c | $(GEN)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+clean:
+	rm -rf build
+
+.PHONY: all clean
+.DELETE_ON_ERROR:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Inspectors: the processes that open and parse everything a target owns
+ * (its /proc files, mapped files, symbols, memory), so that a stuck or
+ * hostile target costs its own names and nothing else.
+ *
+ * inspect_fork() starts a single-threaded fork server, before there is a loop
+ * or a thread; it makes the inspectors. inspect_open() is the loop's side: it
+ * queues requests, gives each inspector one at a time, kills one that misses
+ * its deadline, replaces it, and bars the target for a while. Every reply is
+ * checked: an inspector may have been taken over by what it parsed.
+ *
+ * Callbacks run on the loop, exactly once per request, in no stated order,
+ * never from within the call that made the request. What they are given is
+ * borrowed for the call.
+ */
+#ifndef WEFT_INSPECT_H
+#define WEFT_INSPECT_H
+
+#include "bpf/wire.h"
+#include "store/weft.h"
+
+#include <uv.h>
+
+/* What of a request went wrong, if anything. Counted by the caller. */
+enum inspect_status {
+	INSPECT_OK,
+	INSPECT_GONE,	  /* the process ended, or its pid is another's now */
+	INSPECT_REFUSED,  /* not readable, not a regular file, wrong identity,
+			     not what it should be (bad ELF) */
+	INSPECT_TIMEOUT,  /* missed the deadline; target barred */
+	INSPECT_CRASHED,  /* inspector died; target barred */
+	INSPECT_BARRED,	  /* target was barred earlier */
+	INSPECT_DEFERRED, /* queue full: ask again later */
+	INSPECT_STATUSES
+};
+
+struct inspect;
+
+/* The fork server, before it is handed to a loop. */
+struct inspect_server {
+	int fd; /* control socket; -1: none */
+	int pid;
+};
+
+/*
+ * Fork the server. Call while single-threaded and privileged; it keeps only
+ * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_CHROOT and what map_files
+ * needs, ignores SIGINT, SIGTERM and SIGHUP, and ends (with all inspectors)
+ * when the control socket closes.
+ */
+int inspect_fork(struct inspect_server *server,
+		 struct weft_err *err) MUST_CHECK;
+
+struct inspect_opts {
+	uint32_t workers;	/* 0: 2 */
+	uint32_t queue;		/* requests waiting, at most; 0: 4096 */
+	uint64_t deadline_ns;	/* of one request; 0: 2 s */
+	uint64_t bar_ns;	/* 0: 1 h */
+};
+
+/*
+ * Take over the server (consumed, also on failure). On success *out is the
+ * caller's; close it with inspect_close().
+ */
+int inspect_open(struct inspect **out, uv_loop_t *loop,
+		 struct inspect_server server, const struct inspect_opts *opts,
+		 struct weft_err *err) MUST_CHECK;
+
+/* Stop; outstanding callbacks are dropped, not called. Does not wait for
+ * inspectors that cannot be killed. Memory goes when the loop has closed the
+ * handles. NULL is fine. */
+void inspect_close(struct inspect *in);
+
+/* How often each status was the answer, and how many inspectors were
+ * replaced. */
+struct inspect_totals {
+	uint64_t answers[INSPECT_STATUSES];
+	uint64_t replaced;
+};
+void inspect_read_totals(const struct inspect *in, struct inspect_totals *out);
+
+/* CPU time of the server and all its inspectors, ended ones included. Reads
+ * /proc; call at most once per interval. */
+uint64_t inspect_cpu_ns(const struct inspect *in);
+
+enum { INSPECT_BUILD_ID_MAX = 20, INSPECT_MAPPINGS_MAX = 8192 };
+
+/* An executable mapping. */
+struct inspect_mapping {
+	uint64_t start, end, file_offset; /* bytes */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint8_t build_id[INSPECT_BUILD_ID_MAX];
+	uint8_t build_id_size; /* 0: none found */
+	bool is_vdso;
+	bool is_anonymous; /* no file behind it: JIT code, most likely */
+	const char *path;  /* without " (deleted)"; "" if anonymous */
+};
+
+struct inspect_process {
+	const char *comm, *exe, *cgroup; /* "" where not readable */
+	uint32_t parent_pid;
+	uint32_t inner_pid; /* last number of NSpid */
+	const struct inspect_mapping *mappings; /* ascending by start */
+	size_t n_mappings;
+	bool mappings_cut; /* there were more than INSPECT_MAPPINGS_MAX */
+};
+
+typedef void inspect_process_fn(void *ctx, enum inspect_status status,
+				const struct inspect_process *process);
+
+/*
+ * Read what /proc says of a process: executable mappings with build IDs,
+ * names, parent. who.start_ns is checked against field 22 of stat, before and
+ * after; who.exec_seq is not visible in /proc and only echoed by the caller.
+ * Never reads cmdline or environ.
+ */
+void inspect_process(struct inspect *in, const struct weft_identity *who,
+		     inspect_process_fn *fn, void *ctx);
+
+/* Where the mapped file of a binary can be found, and what proves it. */
+struct inspect_file {
+	uint32_t pid;	    /* a process that maps it; may have ended */
+	uint64_t start_ns;  /* of that process */
+	uint64_t map_start, map_end; /* its mapping there; 0, 0: not known */
+	const char *path;   /* as mapped, in that process's root; borrowed */
+	uint64_t inode;
+	uint32_t dev_major, dev_minor;
+	uint8_t build_id[INSPECT_BUILD_ID_MAX];
+	uint8_t build_id_size; /* if set, it alone decides; else device and
+				  inode do */
+};
+
+enum { INSPECT_NAMES_MAX = 512, INSPECT_ROOTS_MAX = 16 };
+
+struct inspect_name {
+	const char *name;	  /* demangled; NULL: none covers the offset */
+	const char *linkage_name; /* NULL: same as name */
+	const char *source;	  /* "symtab", "dynsym", "perf-map", "vdso" */
+	uint64_t start;		  /* file offset of the function */
+};
+
+typedef void inspect_names_fn(void *ctx, enum inspect_status status,
+			      const struct inspect_name *names, size_t n);
+
+/*
+ * Name n (at most INSPECT_NAMES_MAX) file offsets of an ELF file; names[i]
+ * belongs to offsets[i]. Opened in this order, each tried only if it proves
+ * to be the mapped file: /proc/PID/map_files, /proc/PID/root + path, path.
+ */
+void inspect_names(struct inspect *in, const struct inspect_file *file,
+		   const uint64_t *offsets, size_t n, inspect_names_fn *fn,
+		   void *ctx);
+
+/* A range of file offsets in which a stack may end: the code that calls main
+ * or a thread's function. */
+struct inspect_range {
+	uint64_t start, end;
+};
+
+typedef void inspect_roots_fn(void *ctx, enum inspect_status status,
+			      const struct inspect_range *roots, size_t n);
+
+/*
+ * Find the ranges of _start, __libc_start_call_main, start_thread, clone and
+ * clone3 in an ELF file: by symbol, else by structure (the entry point's
+ * unwind entry; the one just before exported __libc_start_main; entries
+ * whose return address is undefined).
+ */
+void inspect_roots(struct inspect *in, const struct inspect_file *file,
+		   inspect_roots_fn *fn, void *ctx);
+
+/*
+ * Name n absolute addresses of a process from its JIT's perf map
+ * (/proc/PID/root/tmp/perf-INNER.map, opened with care: regular file, owned
+ * by the process's user or root, bounded).
+ */
+void inspect_perf_map(struct inspect *in, const struct weft_identity *who,
+		      uint32_t inner_pid, const uint64_t *addresses, size_t n,
+		      inspect_names_fn *fn, void *ctx);
+
+/* How looking for a process's trace context ended. */
+enum inspect_context_state {
+	INSPECT_CONTEXT_FOUND,		/* entry is usable */
+	INSPECT_CONTEXT_NO_MAPPING,	/* no process context published */
+	INSPECT_CONTEXT_BAD_HEADER,	/* signature, version, size, or payload */
+	INSPECT_CONTEXT_CHANGING,	/* being updated: ask again */
+	INSPECT_CONTEXT_UNKNOWN_SCHEMA, /* schema_version is none we read */
+	INSPECT_CONTEXT_NO_SYMBOL,	/* no module defines the variable */
+	INSPECT_CONTEXT_UNRESOLVED,	/* defined, but not locatable (yet) */
+};
+
+struct inspect_context {
+	enum inspect_context_state state;
+	struct weft_context_entry entry; /* process is the request's */
+	uint64_t published_ns;		 /* changes with every update */
+	const char *service;		 /* service.name; "" if none */
+};
+
+typedef void inspect_context_fn(void *ctx, enum inspect_status status,
+				const struct inspect_context *context);
+
+/* Find where the process keeps its threads' trace context: OTEP 4719's
+ * mapping, then OTEP 4947's variable. Reads the process's memory. */
+void inspect_context(struct inspect *in, const struct weft_identity *who,
+		     inspect_context_fn *fn, void *ctx);
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording file, as its only writer sees it. The caller describes an
+ * interval in a batch of plain arrays that refer to each other by index; the
+ * store gives rows their ids, finds those it has already, and writes the
+ * batch in one transaction. Names follow later, in transactions of their own.
+ *
+ * One thread at a time may use a store; it need not be always the same.
+ * Readers open the file themselves (query/db.h).
+ */
+#ifndef WEFT_STORE_H
+#define WEFT_STORE_H
+
+#include "store/weft.h"
+
+#define STORE_APPLICATION_ID 0x77656674 /* "weft" */
+/* The schema this code writes: the number of the newest migration. */
+#define STORE_SCHEMA_VERSION 1
+/* Rows that the unindexed tail may grow to before it is sealed. */
+#define STORE_TAIL_ROWS 1000000
+
+struct store;
+
+/* The row of `recording`. Strings are borrowed for the call. */
+struct store_recording {
+	uint64_t started_ns; /* Unix */
+	const char *host, *kernel, *arch, *boot_id;
+	const char *command; /* NULL: none */
+	uint32_t cpus;
+	uint64_t detail_n; /* 0: off */
+	uint64_t interval_ns;
+};
+
+struct store_event {
+	const char *name;
+	const char *unit;      /* "ns", "calls" or "events" */
+	uint64_t requested_hz; /* 0: not a timer */
+};
+
+/* Names that small numbers in rows stand for; see the tables they fill. */
+struct store_words {
+	const char *const *ledger_entry;
+	size_t n_ledger_entry;
+	const char *const *context_source;
+	size_t n_context_source;
+	const char *const *context_status;
+	size_t n_context_status;
+};
+
+struct store_opts {
+	const char *path;
+	bool append;	/* add a recording to a weft file that is there */
+	bool in_memory; /* for tests: no file, path is ignored */
+	struct store_recording recording;
+	const struct store_event *events; /* samples and counts refer to them
+					     by index */
+	size_t n_events;
+	struct store_words words;
+};
+
+/*
+ * Create the file (mode 0600), or with append add to it, take its lock, and
+ * write the rows of recording and event.
+ *
+ * A weft file that is there already is moved to PATH.old (replacing that)
+ * unless append is set. Any other file, a damaged one, and one written by a
+ * newer weft are refused and left byte for byte as they were; so is a file
+ * whose lock another process holds. With append, an older schema is migrated.
+ *
+ * The lock is an advisory write lock (fcntl F_OFD_SETLK) on PATH.lock, a file
+ * that is removed on close; it is held until store_close().
+ *
+ * Returns 0 with *out owned by the caller, or a negative errno with err
+ * filled and *out NULL: -EEXIST not a weft file, -EBUSY locked, -EPROTO
+ * damaged, -ENOTSUP newer schema, else what the system said.
+ */
+int store_open(struct store **out, const struct store_opts *opts,
+	       struct weft_err *err) MUST_CHECK;
+
+enum store_binary_kind {
+	STORE_ELF,
+	STORE_KERNEL,
+	STORE_MODULE,
+	STORE_VDSO,
+	STORE_JIT,
+	STORE_UNKNOWN,
+	STORE_BINARY_KINDS
+};
+
+enum store_stack_status {
+	STORE_COMPLETE,
+	STORE_TRUNCATED,
+	STORE_BROKEN,
+	STORE_NO_USER,
+	STORE_LOST, /* counted, but the stack found no room */
+	STORE_STACK_STATUSES
+};
+
+struct store_interval {
+	uint64_t start_ns, end_ns; /* boot */
+	int64_t clock_offset_ns;
+	uint64_t clock_error_ns;
+	uint64_t self_cpu_ns;
+	uint64_t self_rss_bytes;
+	uint64_t bpf_run_ns, bpf_run_count;
+	bool has_bpf_run; /* else the two above are stored as NULL */
+};
+
+struct store_cpu {
+	uint32_t event; /* index into store_opts.events */
+	uint32_t cpu;
+	uint64_t period;
+	uint64_t due, fired;
+	uint64_t throttled;
+	bool has_throttled;
+};
+
+/*
+ * Strings in a batch are offsets into its text, each NUL-terminated; 0 means
+ * absent (text[0] is always NUL). They are bytes, not necessarily UTF-8.
+ */
+typedef uint32_t store_text;
+
+struct store_process {
+	uint32_t pid;
+	uint64_t start_ns;
+	uint32_t exec_seq;
+	uint32_t parent_pid, inner_pid; /* 0: not known */
+	store_text comm, exe, cgroup, service;
+};
+
+struct store_thread {
+	uint32_t process; /* index */
+	uint32_t tid;
+	uint64_t start_ns;
+	store_text comm;
+};
+
+struct store_binary {
+	enum store_binary_kind kind;
+	store_text path;
+	store_text build_id; /* lower-case hex */
+	store_text identity; /* see table binary; 0 is stored as '' */
+};
+
+struct store_frame {
+	uint32_t binary; /* index */
+	bool in_kernel;
+	uint64_t address; /* see table frame */
+};
+
+struct store_stack {
+	enum store_stack_status status;
+	uint32_t first; /* index into stack_frames; leaf first */
+	uint32_t depth;
+};
+
+struct store_count {
+	uint32_t event, process, stack; /* indexes */
+	uint64_t count, value;
+};
+
+struct store_sample {
+	uint64_t time_ns; /* boot */
+	uint32_t event, thread, stack; /* indexes */
+	uint32_t cpu;
+	uint64_t value;
+	double weight;
+	bool has_trace; /* else trace_id, span_id and flags are NULL */
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+	uint8_t trace_flags;
+	uint8_t context_source, context_status;
+};
+
+struct store_ledger {
+	uint32_t event;
+	uint32_t entry; /* index into store_words.ledger_entry */
+	uint64_t count, value;
+	bool measured; /* else both are stored as NULL */
+};
+
+/* One interval. The arrays belong to whoever made the batch. */
+struct store_batch {
+	struct store_interval interval;
+	const char *text;
+	size_t text_size;
+	const struct store_cpu *cpus;
+	size_t n_cpus;
+	const struct store_process *processes;
+	size_t n_processes;
+	const struct store_thread *threads;
+	size_t n_threads;
+	const struct store_binary *binaries;
+	size_t n_binaries;
+	const struct store_frame *frames;
+	size_t n_frames;
+	const struct store_stack *stacks;
+	size_t n_stacks;
+	const uint32_t *stack_frames; /* indexes into frames */
+	size_t n_stack_frames;
+	const struct store_count *counts;
+	size_t n_counts;
+	const struct store_sample *samples;
+	size_t n_samples;
+	const struct store_ledger *ledger;
+	size_t n_ledger;
+};
+
+/* What the caller needs to ask for names: for each frame of the batch. */
+struct store_frame_row {
+	int64_t id;
+	bool is_new; /* first seen in this file with this batch */
+};
+
+/*
+ * Write a batch in one transaction; equal (process, stack, event) counts are
+ * added up. Indexes are checked: one out of range fails the batch with
+ * -EINVAL and nothing of it is stored. A busy file is waited for (2 s).
+ * rows (n_frames of them, the caller's) is filled on success.
+ *
+ * After -ENOSPC, -EBUSY or -EIO the store stays usable and the same batch may
+ * be given again.
+ */
+int store_write(struct store *st, const struct store_batch *batch,
+		struct store_frame_row *rows, struct weft_err *err) MUST_CHECK;
+
+/* A name for a frame: one function at one inline depth. */
+struct store_name {
+	int64_t frame_id;
+	uint32_t inline_depth; /* 0 = innermost */
+	uint32_t line;	       /* of the frame; 0: not known */
+	store_text name;       /* demangled */
+	store_text linkage_name, file; /* 0: absent */
+	uint32_t function_line;	       /* 0: not known */
+	store_text source;	       /* what named it */
+};
+
+/*
+ * Give frames names, in one transaction. A frame that has a name at that
+ * depth keeps it. Errors as store_write().
+ */
+int store_write_names(struct store *st, const struct store_name *names,
+		      size_t n, const char *text, size_t text_size,
+		      struct weft_err *err) MUST_CHECK;
+
+/* Bytes in the write-ahead log now; 0 where there is none. Cheap. */
+uint64_t store_wal_bytes(const struct store *st);
+
+/* Bytes of the file and of its log. */
+uint64_t store_file_bytes(const struct store *st);
+
+/*
+ * Move what is checkpointable from the log into the file, without waiting
+ * for readers. Called by the writer between batches; the only checkpoint
+ * there is. Errors are not fatal: the log stays.
+ */
+int store_checkpoint(struct store *st, struct weft_err *err);
+
+/* Set recording.ended_ns, seal the tail, refresh statistics for the planner
+ * and the derived views, checkpoint, leave WAL mode, and close. A reader in
+ * the way costs the last two only: the file stays readable as WAL. Frees st
+ * on every path; accepts NULL. */
+int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err);
+
+/* Close without ending the recording, as a crash would leave it; frees st. */
+void store_abandon(struct store *st);
+
+#endif

@@ -1,0 +1,51 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Install what weft needs to build and test on Debian 12, from Debian's own
+# packages. Does nothing where all of it is there already.
+#
+#   tools/setup.sh            what `make`, `make demo` and `make check` need
+#   tools/setup.sh bench      also the peers that tools/bench measures against
+set -eu
+
+core="gcc make pkg-config clang llvm bpftool
+	libbpf-dev libelf-dev libdw-dev libuv1-dev libsqlite3-dev sqlite3
+	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler
+	zlib1g-dev libssl-dev libhttp-parser-dev libcmocka-dev
+	perl python3 procps libfuse3-dev fuse3 util-linux"
+peers="bpftrace linux-perf g++ openssl"
+
+want=$core
+case "${1-}" in
+'') ;;
+bench) want="$core $peers" ;;
+*)
+	echo "setup.sh: unknown set '$1'; use none or 'bench'" >&2
+	exit 2
+	;;
+esac
+
+missing=
+for p in $want; do
+	case "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" in
+	'install ok installed') ;;
+	*) missing="$missing $p" ;;
+	esac
+done
+[ -n "$missing" ] || exit 0
+
+sudo=
+if [ "$(id -u)" -ne 0 ]; then
+	if ! command -v sudo >/dev/null; then
+		echo "setup.sh: not root and no sudo; as root, run:" >&2
+		echo "  apt-get install --no-install-recommends$missing" >&2
+		exit 1
+	fi
+	sudo=sudo
+fi
+echo "setup.sh: installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+$sudo apt-get update -qq >&2
+# shellcheck disable=SC2086
+$sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	--no-install-recommends $missing >&2
