@@ -6,6 +6,8 @@
 # V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
 # builds into a directory of its own.
 
+all:
+
 -include config.mak
 
 B := build$(if $(SAN),/san)$(if $(filter clang%,$(CC)),/clang)
@@ -26,17 +28,25 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c -lz
 QUERY_LIBS := -lsqlite3 -lm
 
-STORE := $(patsubst %.c,$(B)/%.o,$(wildcard store/*.c)) $(B)/gen/store_sql.o
-COLLECTOR := $(patsubst %.c,$(B)/%.o,$(wildcard collector/*.c))
-QUERY := $(patsubst %.c,$(B)/%.o,$(wildcard query/*.c)) $(B)/gen/query_sql.o
+# A room is an archive; a program is its main.o and the rooms it may know.
+objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
+STORE := $(call objects,store) $(B)/gen/store_sql.o
+COLLECTOR := $(call objects,collector)
+QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
 all: $(B)/weft $(B)/weft-record
 
-$(B)/weft: $(QUERY) $(B)/store/weft.o
+$(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
 
-$(B)/weft-record: $(COLLECTOR) $(STORE)
+$(B)/weft-record: $(B)/collector/main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
+$(B)/store.a: $(STORE)
+$(B)/collector.a: $(COLLECTOR)
+$(B)/query.a: $(QUERY)
+%.a:
+	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h
@@ -66,6 +76,19 @@ $(B)/%.o: %.c | $(GEN)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/gen/%.o: $(B)/gen/%.c | $(GEN)
+	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+
+# Tests. A unit test's second word names the room that it is of.
+TEST_LIBS = $(RECORD_LIBS) $(QUERY_LIBS) -lcmocka
+$(B)/tests/t_store_%: $(B)/tests/unit/t_store_%.o $(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
+$(B)/tests/t_query_%: $(B)/tests/unit/t_query_%.o $(B)/query.a $(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
+$(B)/tests/t_collector_%: $(B)/tests/unit/t_collector_%.o $(B)/collector.a \
+		$(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
+$(B)/tests/unit/%.o: tests/unit/%.c | $(GEN)
+	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
 clean:
