@@ -1,0 +1,288 @@
+-- SPDX-License-Identifier: MIT
+--
+-- What can be computed from the tables, put into words. The writer drops and
+-- creates these views; nothing is stored in them. They use only what every
+-- SQLite since 3.38 has.
+--
+-- How a frame reads, everywhere:
+--   name                its function; kernel functions end in _[k]
+--   [file+0xoffset]     it has no name; in the kernel also with _[k]
+--   [stack lost]        the whole stack: counted, but it found no room
+--   [truncated]         stands for the callers beyond the depth limit
+--   [broken]            stands for the callers that could not be found
+-- In `folded` text `;` separates frames, root first, so within a name `;`
+-- reads `:` and a newline reads `?`.
+--
+-- Counts and values of shape (from stack_count, stack_total) are exact. What
+-- is summed over samples is an estimate: a sample's weight is 1 / probability,
+-- so sum(weight) estimates a count and sum(weight * value) a value.
+--
+-- Comments stand inside the statements so that `.schema` shows them.
+
+DROP VIEW IF EXISTS frame_text;
+CREATE VIEW frame_text AS
+  -- the words for a frame: name = of its innermost function; folded = of all
+  -- that were inlined there, outermost first
+  SELECT
+    frame_id, in_kernel, binary,
+    ifnull((
+      SELECT n.name
+        FROM frame_function ff JOIN function n ON n.id = ff.function_id
+       WHERE ff.frame_id = place.frame_id
+       ORDER BY ff.inline_depth LIMIT 1), unnamed) || suffix AS name,
+    ifnull((
+      SELECT group_concat(replace(replace(named.name, ';', ':'),
+                                  char(10), '?') || suffix, ';')
+        FROM (SELECT n.name
+                FROM frame_function ff JOIN function n ON n.id = ff.function_id
+               WHERE ff.frame_id = place.frame_id
+               ORDER BY ff.inline_depth DESC) named),
+      replace(replace(unnamed, ';', ':'), char(10), '?') || suffix) AS folded
+  FROM (
+    SELECT
+      f.id AS frame_id, f.in_kernel, b.path AS binary,
+      '[' || ifnull(nullif(trim(substr(b.path, 1 + length(
+        rtrim(b.path, replace(b.path, '/', '')))), '[]'), ''), b.kind)
+        || printf('+0x%x]', f.address) AS unnamed,
+      iif(f.in_kernel, '_[k]', '') AS suffix
+    FROM frame f JOIN binary b ON b.id = f.binary_id) place;
+
+DROP VIEW IF EXISTS stack_frame;
+CREATE VIEW stack_frame AS
+  -- the frames of a stack, unfolded from the tree; position 0 = leaf
+  SELECT s.id AS stack_id, up.key AS position, up.value AS frame_id
+  FROM stack s, json_each((
+    WITH RECURSIVE caller(parent_id, frame_id) AS (
+      SELECT parent_id, frame_id FROM stack_node WHERE id = s.id
+      UNION ALL
+      SELECT n.parent_id, n.frame_id
+        FROM caller c JOIN stack_node n ON n.id = c.parent_id)
+    SELECT json_group_array(frame_id) FROM caller)) up
+  WHERE up.key < s.depth;
+
+DROP VIEW IF EXISTS stack_function;
+CREATE VIEW stack_function AS
+  -- the functions on a stack, inlined ones too, each once however often it
+  -- recurs; is_self: it was the innermost of the leaf
+  SELECT
+    s.id AS stack_id,
+    iif(once.value ->> 1 = 0, f.name, (
+      SELECT n.name || iif(f.in_kernel, '_[k]', '')
+        FROM frame_function ff JOIN function n ON n.id = ff.function_id
+       WHERE ff.frame_id = f.frame_id AND ff.inline_depth = once.value ->> 1))
+      AS function,
+    f.binary, f.in_kernel,
+    once.value ->> 2 AS is_self
+  FROM stack s, json_each((
+    SELECT json_group_array(json_array(frame_id, inline_depth, is_self))
+    FROM (
+      SELECT
+        p.id AS frame_id,
+        ifnull(ff.inline_depth, 0) AS inline_depth,
+        max(up.position = 0 AND ifnull(ff.inline_depth, 0) = 0) AS is_self
+      FROM stack_frame up
+      JOIN frame p ON p.id = up.frame_id
+      JOIN binary b ON b.id = p.binary_id
+      LEFT JOIN frame_function ff ON ff.frame_id = p.id
+      LEFT JOIN function n ON n.id = ff.function_id
+      WHERE up.stack_id = s.id
+      GROUP BY ifnull(n.name, p.id), b.path, p.in_kernel))) once
+  JOIN frame_text f ON f.frame_id = once.value ->> 0;
+
+DROP VIEW IF EXISTS stack_text;
+CREATE VIEW stack_text AS
+  -- a stack as one line of text
+  SELECT
+    s.id AS stack_id,
+    CASE
+      WHEN s.status = 'lost' THEN '[stack lost]'
+      WHEN s.depth = 0 THEN '[no frames]'
+      ELSE iif(s.status IN ('truncated', 'broken'),
+               '[' || s.status || '];', '') || (
+        WITH RECURSIVE caller(parent_id, folded) AS (
+          SELECT parent_id, (SELECT f.folded FROM frame_text f
+                              WHERE f.frame_id = stack_node.frame_id)
+            FROM stack_node WHERE id = s.id
+          UNION ALL
+          SELECT n.parent_id, (SELECT f.folded FROM frame_text f
+                                WHERE f.frame_id = n.frame_id)
+                              || ';' || c.folded
+            FROM caller c JOIN stack_node n ON n.id = c.parent_id)
+        SELECT folded FROM caller WHERE parent_id <= 0)
+    END AS folded
+  FROM stack s;
+
+DROP VIEW IF EXISTS samples;
+CREATE VIEW samples AS
+  -- every detail sample with all that is known of it
+  SELECT
+    s.id AS sample_id,
+    s.time_ns + i.clock_offset_ns AS unix_ns,
+    s.time_ns,                      -- boot; ranges of it seek an index
+    e.name AS event,
+    e.unit,                         -- of value
+    s.cpu,
+    p.id AS process_id,
+    p.pid,
+    th.tid,
+    p.comm,
+    th.comm AS thread_comm,
+    p.exe,
+    p.service,
+    p.cgroup,
+    t.hex AS trace_id,              -- lower-case hex; equality seeks an index
+    lower(hex(s.span_id)) AS span_id,
+    s.trace_flags,
+    so.word AS context_source,
+    st.word AS context_status,
+    s.weight,                       -- counted samples that it stands for
+    s.value,
+    s.stack_id,                     -- equality seeks an index
+    k.status AS stack_status,
+    CASE
+      WHEN k.status = 'lost' THEN '[stack lost]'
+      WHEN k.depth = 0 THEN '[no frames]'
+      ELSE (SELECT f.name FROM frame_text f
+             WHERE f.frame_id = (SELECT n.frame_id FROM stack_node n
+                                  WHERE n.id = s.stack_id))
+    END AS leaf,
+    (SELECT x.folded FROM stack_text x WHERE x.stack_id = s.stack_id) AS folded
+  FROM sample s
+  LEFT JOIN trace t ON t.id = s.trace
+  LEFT JOIN interval i ON i.id = s.interval_id
+  LEFT JOIN event e ON e.id = s.event_id
+  LEFT JOIN thread th ON th.id = s.thread_id
+  LEFT JOIN process p ON p.id = th.process_id
+  LEFT JOIN stack k ON k.id = s.stack_id
+  LEFT JOIN context_source_word so ON so.id = s.context_source
+  LEFT JOIN context_status_word st ON st.id = s.context_status;
+
+DROP VIEW IF EXISTS hot_stacks;
+CREATE VIEW hot_stacks AS
+  -- stacks by count, most first, exact; share is of the event's count
+  SELECT
+    h.recording_id, h.event_id, h.event, h.unit, h.stack_id,
+    h.count, h.value, h.share,
+    (SELECT x.folded FROM stack_text x WHERE x.stack_id = h.stack_id) AS folded
+  FROM (
+    SELECT
+      e.recording_id, t.event_id, e.name AS event, e.unit, t.stack_id,
+      sum(t.count) AS count, sum(t.value) AS value,
+      sum(t.count) * 1.0 / everything.count AS share
+    FROM stack_total t
+    JOIN event e ON e.id = t.event_id
+    JOIN (SELECT event_id, sum(count) AS count
+            FROM stack_total GROUP BY event_id) everything
+      ON everything.event_id = t.event_id
+    GROUP BY t.event_id, t.stack_id
+    ORDER BY t.event_id, sum(t.count) DESC, t.stack_id) h;
+
+DROP VIEW IF EXISTS hot_functions;
+CREATE VIEW hot_functions AS
+  -- functions by self count, most first, exact. self: it was the innermost;
+  -- total: it was anywhere on the stack. Shares are of the event's count
+  WITH hot AS MATERIALIZED (
+    SELECT event_id, stack_id, sum(count) AS count, sum(value) AS value
+      FROM stack_total GROUP BY event_id, stack_id)
+  SELECT
+    e.recording_id, e.id AS event_id, e.name AS event, e.unit,
+    f.function, f.binary, f.in_kernel,
+    sum(iif(f.is_self, h.count, 0)) AS self,
+    sum(h.count) AS total,
+    sum(iif(f.is_self, h.value, 0)) AS self_value,
+    sum(h.value) AS total_value,
+    sum(iif(f.is_self, h.count, 0)) * 1.0 / everything.count AS self_share,
+    sum(h.count) * 1.0 / everything.count AS total_share
+  FROM hot h
+  JOIN stack_function f USING (stack_id)
+  JOIN event e ON e.id = h.event_id
+  JOIN (SELECT event_id, sum(count) AS count FROM hot GROUP BY event_id)
+    everything ON everything.event_id = h.event_id
+  GROUP BY e.id, f.function, f.binary
+  ORDER BY e.id, self DESC, total DESC, f.function, f.binary;
+
+DROP VIEW IF EXISTS trace_stacks;
+CREATE VIEW trace_stacks AS
+  -- which stacks a trace was on; equality of trace_id seeks an index
+  SELECT
+    g.trace_id, g.event, g.unit, g.stack_id, g.samples,
+    g.count,                        -- estimate
+    g.value,                        -- estimate
+    (SELECT x.folded FROM stack_text x WHERE x.stack_id = g.stack_id) AS folded
+  FROM (
+    SELECT t.hex AS trace_id, e.name AS event, e.unit, s.stack_id,
+           count(*) AS samples, sum(s.weight) AS count,
+           sum(s.weight * s.value) AS value
+    FROM trace t
+    JOIN sample s ON s.trace = t.id
+    JOIN event e ON e.id = s.event_id
+    GROUP BY t.hex, s.event_id, s.stack_id) g;
+
+DROP VIEW IF EXISTS stack_traces;
+CREATE VIEW stack_traces AS
+  -- which traces were on a stack; equality of stack_id seeks an index
+  SELECT s.stack_id, t.hex AS trace_id, e.name AS event, e.unit,
+         count(*) AS samples, sum(s.weight) AS count,
+         sum(s.weight * s.value) AS value,
+         min(s.time_ns) AS first_ns, max(s.time_ns) AS last_ns
+  FROM sample s
+  JOIN trace t ON t.id = s.trace
+  JOIN event e ON e.id = s.event_id
+  GROUP BY s.stack_id, t.hex, s.event_id;
+
+DROP VIEW IF EXISTS trace_profile;
+CREATE VIEW trace_profile AS
+  -- which functions a trace was in; equality of trace_id seeks an index.
+  -- All but the counts of samples are estimates
+  SELECT
+    t.hex AS trace_id, e.name AS event, e.unit,
+    f.function, f.binary, f.in_kernel,
+    sum(f.is_self) AS self_samples,
+    count(*) AS total_samples,
+    sum(iif(f.is_self, s.weight, 0.0)) AS self,
+    sum(s.weight) AS total,
+    sum(iif(f.is_self, s.weight * s.value, 0.0)) AS self_value,
+    sum(s.weight * s.value) AS total_value
+  FROM trace t
+  JOIN sample s ON s.trace = t.id
+  JOIN event e ON e.id = s.event_id
+  JOIN stack_function f ON f.stack_id = s.stack_id
+  GROUP BY t.hex, s.event_id, f.function, f.binary;
+
+DROP VIEW IF EXISTS sample_order;
+CREATE VIEW sample_order AS
+  -- each sample after the one before it, of the same event on the same thread
+  SELECT
+    sample_id, previous_sample_id, event_id, thread_id, time_ns,
+    time_ns - previous_ns AS gap_ns,
+    stack_id, stack_id IS NOT previous_stack AS stack_changed,
+    trace, trace IS NOT previous_trace AS trace_changed
+  FROM (
+    SELECT
+      id AS sample_id, event_id, thread_id, time_ns, stack_id, trace,
+      lag(id) OVER thread AS previous_sample_id,
+      lag(time_ns) OVER thread AS previous_ns,
+      lag(stack_id) OVER thread AS previous_stack,
+      lag(trace) OVER thread AS previous_trace
+    FROM sample
+    WINDOW thread AS (PARTITION BY thread_id, event_id ORDER BY time_ns, id));
+
+DROP VIEW IF EXISTS ledger;
+CREATE VIEW ledger AS
+  -- where every firing and every choice ended; count NULL: not measured
+  SELECT r.interval_id, r.event_id, n.name AS entry, r.count, r.value
+  FROM ledger_row r JOIN ledger_entry n ON n.id = r.entry_id;
+
+DROP VIEW IF EXISTS ledger_total;
+CREATE VIEW ledger_total AS
+  -- sums of ledger; NULL: no interval measured it. measured: intervals that
+  -- did, of all intervals
+  SELECT
+    e.recording_id, r.event_id, e.name AS event, n.name AS entry,
+    sum(r.count) AS count, sum(r.value) AS value,
+    count(r.count) AS measured, count(*) AS intervals
+  FROM ledger_row r
+  JOIN ledger_entry n ON n.id = r.entry_id
+  JOIN event e ON e.id = r.event_id
+  GROUP BY r.event_id, r.entry_id
+  ORDER BY r.event_id, r.entry_id;
