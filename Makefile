@@ -66,7 +66,8 @@ $(B)/gen/query_sql.h $(B)/gen/query_sql.c: $(QUERY_SQL) tools/embed-sql.awk
 $(B)/gen/weft.bpf.o: $(wildcard bpf/*)
 	@mkdir -p $(@D)
 	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 \
-		-D__TARGET_ARCH_x86 -c -o $@ bpf/weft.bpf.c
+		-D__TARGET_ARCH_x86 \
+		-I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/weft.bpf.c
 
 $(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@

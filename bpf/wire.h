@@ -22,6 +22,7 @@ enum {
 	WEFT_EPOCHS = 2,
 	WEFT_COMM_LEN = 16,
 	WEFT_MAX_CONTEXT_SLOTS = 2,
+	WEFT_HASH_WORDS = 256, /* power of 2 above WEFT_MAX_FRAMES + 1 */
 };
 
 /*
@@ -211,7 +212,8 @@ struct weft_config {
 	__u32 pad;
 	__u64 weight_q32;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
-	__u64 hash_key[2][2 * (WEFT_MAX_FRAMES + 2)]; /* random, 32 bits used */
+	/* Random; for each word of a stack, each lane's low and high half. */
+	__u32 hash_key[WEFT_HASH_WORDS][2][2];
 };
 
 #endif

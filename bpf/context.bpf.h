@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The trace context of the sampled thread, read from its thread-local record
+ * (OTEP 4947) in the same program run: it cannot be another request's. Where
+ * the record is, the collector found out once per process; an entry of
+ * another process, or from before an exec, is not used.
+ */
+#ifndef WEFT_CONTEXT_BPF_H
+#define WEFT_CONTEXT_BPF_H
+
+#include "wire.h"
+
+/* pid -> where its threads keep their record. Full: no context, and the
+ * collector counts what it could not add. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 4096);
+	__type(key, __u32);
+	__type(value, struct weft_context_entry);
+} context_entries SEC(".maps");
+
+/* OTEP 4947, "thread record": packed; IDs in W3C byte order. */
+struct otel_record {
+	__u8 trace_id[16];
+	__u8 span_id[8];
+	__u8 valid; /* exactly 1: usable */
+	__u8 trace_flags;
+	__u16 attrs_size;
+};
+
+enum { DTV_MAX_MODULE = 4096 };
+
+static __always_inline bool all_zero(const void *id, int words)
+{
+	const __u64 *w = id;
+
+	return !w[0] && (words < 2 || !w[1]);
+}
+
+/* Address of the variable in a dynamic thread vector; 0 with status set where
+ * there is none. Layouts: glibc has {length at -16, generation at 0}, entries
+ * of 16 bytes; musl {length at 0}, entries of 8. */
+static __always_inline __u64 dtv_slot(const struct weft_context_entry *e,
+				      const struct weft_context_slot *slot,
+				      __u64 tp, __u8 *status)
+{
+	__u64 dtv, head[3], block;
+	__u64 length;
+
+	*status = WEFT_CTX_E_DTV;
+	if (!slot->module || slot->module > DTV_MAX_MODULE)
+		return 0;
+	if (bpf_probe_read_user(&dtv, sizeof(dtv),
+				(const void *)(tp + e->dtv_offset)))
+		return 0;
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(dtv - 16)))
+		return 0;
+	length = e->is_glibc ? head[0] : head[2];
+	if (length < slot->module ||
+	    (e->is_glibc && head[2] < slot->min_gen)) {
+		*status = WEFT_CTX_UNTOUCHED;
+		return 0;
+	}
+	if (bpf_probe_read_user(&block, sizeof(block),
+				(const void *)(dtv + (__u64)slot->module *
+							    e->dtv_stride)))
+		return 0;
+	if (!block || block == ~0ULL) {
+		*status = WEFT_CTX_UNTOUCHED;
+		return 0;
+	}
+	return block + slot->offset;
+}
+
+/* Read the record behind one slot into the sample. */
+static __always_inline __u8 read_record(__u64 slot_address,
+					struct weft_sample *s)
+{
+	struct otel_record r;
+	__u64 record;
+
+	if (bpf_probe_read_user(&record, sizeof(record),
+				(const void *)slot_address))
+		return WEFT_CTX_E_SLOT;
+	if (!record)
+		return WEFT_CTX_NULL;
+	if (record & 1 ||
+	    bpf_probe_read_user(&r, sizeof(r), (const void *)record))
+		return WEFT_CTX_E_RECORD;
+	if (r.valid != 1)
+		return WEFT_CTX_UPDATING;
+	if (all_zero(r.trace_id, 2) != all_zero(r.span_id, 1))
+		return WEFT_CTX_HALF;
+	if (all_zero(r.trace_id, 2))
+		return WEFT_CTX_ZERO;
+	__builtin_memcpy(s->trace_id, r.trace_id, sizeof(s->trace_id));
+	__builtin_memcpy(s->span_id, r.span_id, sizeof(s->span_id));
+	s->trace_flags = r.trace_flags;
+	s->context_source = WEFT_SOURCE_OTEL;
+	return WEFT_CTX_OK;
+}
+
+/* Fill the sample's context. The first slot with a usable record wins. */
+static __always_inline __u8 read_context(struct task_struct *task,
+					 struct weft_sample *s)
+{
+	const struct weft_context_entry *e;
+	__u8 status = WEFT_CTX_NO_ENTRY;
+	__u32 pid = s->process.pid;
+	__u64 tp;
+
+	/* An io_uring worker inherits its creator's thread pointer. */
+	if (task->flags &
+	    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
+		return WEFT_CTX_SKIPPED_WORKER;
+	e = bpf_map_lookup_elem(&context_entries, &pid);
+	if (!e)
+		return WEFT_CTX_NO_ENTRY;
+	if (e->process.start_ns != s->process.start_ns ||
+	    e->process.exec_seq != s->process.exec_seq)
+		return WEFT_CTX_STALE_ENTRY;
+	if (e->kind == WEFT_CONTEXT_NONE)
+		return WEFT_CTX_NO_ENTRY;
+	tp = task->thread.fsbase;
+	if (!tp)
+		return WEFT_CTX_E_TP;
+	for (int i = 0; i < WEFT_MAX_CONTEXT_SLOTS && i < e->n_slots; i++) {
+		const struct weft_context_slot *slot = &e->slot[i];
+		__u64 address = slot->module ? dtv_slot(e, slot, tp, &status)
+					     : tp + slot->offset;
+
+		if (!address)
+			continue;
+		status = read_record(address, s);
+		if (status == WEFT_CTX_OK)
+			break;
+	}
+	return status;
+}
+
+#endif

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the collector is told beside samples: who was born, became another
+ * program, died, and whose trace context to look for. A ring of its own, so
+ * that a flood of samples cannot hide it.
+ */
+#ifndef WEFT_NOTICE_BPF_H
+#define WEFT_NOTICE_BPF_H
+
+#include "ledger.bpf.h"
+#include "target.bpf.h"
+#include "wire.h"
+
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1024 * 1024);
+} notices SEC(".maps");
+
+/* identity -> when its trace context was last asked for (boot ns). Full: the
+ * longest unused is forgotten and asked for again. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 16384);
+	__type(key, struct weft_identity);
+	__type(value, __u64);
+} probes_asked SEC(".maps");
+
+static __always_inline void notify(enum weft_notice_kind kind,
+				   struct task_struct *task, __u32 parent_pid,
+				   __u32 epoch)
+{
+	struct weft_notice *n = bpf_ringbuf_reserve(&notices, sizeof(*n), 0);
+	struct weft_ledger *l;
+
+	if (!n) {
+		l = ledger_find(epoch, 0);
+		if (l)
+			tally(l, WEFT_SIDEBAND_LOST_NOTICE, 0);
+		return;
+	}
+	n->kind = kind;
+	n->parent_pid = parent_pid;
+	n->boot_ns = bpf_ktime_get_boot_ns();
+	n->process = identity_of(task);
+	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
+	bpf_ringbuf_submit(n, kind == WEFT_NOTICE_PROBE ? BPF_RB_FORCE_WAKEUP
+							: BPF_RB_NO_WAKEUP);
+}
+
+/* Ask for the trace context of a process, once. */
+static __always_inline void ask_for_context(struct task_struct *task,
+					    const struct weft_identity *who,
+					    __u32 epoch)
+{
+	__u64 now = 1;
+
+	if (bpf_map_lookup_elem(&probes_asked, who))
+		return;
+	if (bpf_map_update_elem(&probes_asked, who, &now, BPF_NOEXIST))
+		return; /* busy, or another CPU was first: the next asks */
+	notify(WEFT_NOTICE_PROBE, task, 0, epoch);
+}
+
+#endif
