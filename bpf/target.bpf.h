@@ -8,7 +8,7 @@
 
 #include "wire.h"
 
-/* pid -> start (boot ns) of the process. Full: children go unsampled, which
+/* pid -> start of the process in ticks, as /proc shows it. Full: children go unsampled, which
  * `filtered` shows; the size is that of the kernel's default pid_max. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -17,7 +17,7 @@ struct {
 	__type(value, __u64);
 } target_processes SEC(".maps");
 
-/* tid -> start (boot ns) of the thread */
+/* tid -> start of the thread in ticks */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 4096);
@@ -31,6 +31,14 @@ struct {
 	__uint(key_size, sizeof(__u32));
 	__uint(value_size, sizeof(__u32));
 } target_cgroup SEC(".maps");
+
+/* USER_HZ is 100 on every architecture that has BPF. */
+enum { TARGET_NS_PER_TICK = 10000000 };
+
+static __always_inline __u64 start_ticks(struct task_struct *t)
+{
+	return t->start_boottime / TARGET_NS_PER_TICK;
+}
 
 static __always_inline struct weft_identity identity_of(struct task_struct *t)
 {
@@ -46,7 +54,7 @@ static __always_inline bool is_target_process(struct task_struct *t)
 	__u32 pid = t->tgid;
 	__u64 *start = bpf_map_lookup_elem(&target_processes, &pid);
 
-	return start && *start == t->group_leader->start_boottime;
+	return start && *start == start_ticks(t->group_leader);
 }
 
 static __always_inline bool is_target(struct task_struct *t)
@@ -61,7 +69,7 @@ static __always_inline bool is_target(struct task_struct *t)
 	if (is_target_process(t))
 		return true;
 	start = bpf_map_lookup_elem(&target_threads, &tid);
-	return start && *start == t->start_boottime;
+	return start && *start == start_ticks(t);
 }
 
 #endif

@@ -72,7 +72,7 @@ SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 {
 	__u32 pid = child->tgid;
-	__u64 start = child->group_leader->start_boottime;
+	__u64 start = start_ticks(child);
 
 	if (child->pid != child->tgid || !is_target(parent))
 		return 0; /* a thread, or nobody's child */

@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "collector/probe.h"
+#include "gen/weft.skel.h"
+
+/* Elements per batch call: enough to keep calls few, and above the length of
+ * any bucket of a sanely loaded hash. */
+enum { DRAIN_BATCH = 4096 };
+
+struct probe {
+	struct weft_bpf *skel; /* owned */
+	int n_possible_cpus;
+	int stats_fd; /* -1: run time is not measured */
+	/* Buffers of one batch call, owned. */
+	struct weft_stack_key *stack_keys;
+	struct weft_stack *stacks;
+	struct weft_count_key *count_keys;
+	struct weft_count *counts; /* DRAIN_BATCH x n_possible_cpus */
+	struct weft_ledger *ledgers; /* n_possible_cpus */
+};
+
+static int on_libbpf(enum libbpf_print_level level, const char *fmt,
+		     va_list args)
+{
+	(void)level;
+	weft_vlog(WEFT_DEBUG, fmt, args);
+	return 0;
+}
+
+uint64_t probe_memory(const struct probe_opts *opts)
+{
+	/* Per element of a hash: its header, rounded up as the kernel does. */
+	enum { ELEMENT = 48, PER_CPU_ALIGN = 8 };
+	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint64_t stack = ELEMENT + sizeof(struct weft_stack_key) +
+			 sizeof(struct weft_stack);
+	uint64_t count = ELEMENT + sizeof(struct weft_count_key) +
+			 PER_CPU_ALIGN + cpus * sizeof(struct weft_count);
+
+	return WEFT_EPOCHS * (uint64_t)opts->max_stacks * (stack + 2 * count) +
+	       opts->ring_bytes;
+}
+
+static int fail_load(int rc, struct weft_err *err)
+{
+	if (rc == -EPERM || rc == -EACCES)
+		return weft_fail(err, -EPERM,
+				 "cannot load the kernel program: %s; it needs CAP_BPF and CAP_PERFMON (or root)",
+				 strerror(-rc));
+	if (access("/sys/kernel/btf/vmlinux", R_OK))
+		return weft_fail(err, -ENOENT,
+				 "cannot load the kernel program: this kernel shows no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
+	return weft_fail(err, rc,
+			 "cannot load the kernel program: %s; `weft record -v` shows what the kernel says",
+			 strerror(-rc));
+}
+
+static void set_config(struct weft_config *c, const struct probe_opts *opts)
+{
+	c->filter = opts->filter;
+	c->filter_cgroup = opts->cgroup_fd >= 0;
+	c->follow_children = opts->follow_children;
+	c->user_stacks = opts->user_stacks;
+	c->kernel_stacks = opts->kernel_stacks;
+	c->detail = opts->detail_n > 0;
+	if (opts->detail_n) {
+		c->detail_chance = (uint32_t)((1ULL << 32) / opts->detail_n - 1);
+		/* The weight is that of the chance as rounded. */
+		c->weight_q32 = (uint64_t)((double)(1ULL << 32) * (1ULL << 32) /
+					   ((double)c->detail_chance + 1));
+	}
+	c->ring_wake_bytes = opts->ring_bytes / 4;
+}
+
+static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts)
+{
+	struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ skel->maps.stacks_0, opts->max_stacks },
+		{ skel->maps.stacks_1, opts->max_stacks },
+		{ skel->maps.counts_0, 2 * opts->max_stacks },
+		{ skel->maps.counts_1, 2 * opts->max_stacks },
+		{ skel->maps.samples, opts->ring_bytes },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		int rc = bpf_map__set_max_entries(sizes[i].map,
+						  sizes[i].entries);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int make_buffers(struct probe *p)
+{
+	p->stack_keys = calloc(DRAIN_BATCH, sizeof(*p->stack_keys));
+	p->stacks = calloc(DRAIN_BATCH, sizeof(*p->stacks));
+	p->count_keys = calloc(DRAIN_BATCH, sizeof(*p->count_keys));
+	p->counts = calloc((size_t)DRAIN_BATCH * p->n_possible_cpus,
+			   sizeof(*p->counts));
+	p->ledgers = calloc(p->n_possible_cpus, sizeof(*p->ledgers));
+	if (!p->stack_keys || !p->stacks || !p->count_keys || !p->counts ||
+	    !p->ledgers)
+		return -ENOMEM;
+	return 0;
+}
+
+static int set_cgroup(struct probe *p, int cgroup_fd, struct weft_err *err)
+{
+	uint32_t zero = 0;
+	int rc = bpf_map__update_elem(p->skel->maps.target_cgroup, &zero,
+				      sizeof(zero), &cgroup_fd,
+				      sizeof(cgroup_fd), BPF_ANY);
+
+	if (rc)
+		return weft_fail(err, rc, "cannot filter by cgroup: %s",
+				 strerror(-rc));
+	return 0;
+}
+
+int probe_open(struct probe **out, const struct probe_opts *opts,
+	       struct weft_err *err)
+{
+	struct probe *p = calloc(1, sizeof(*p));
+	struct weft_config *config;
+	int rc = -ENOMEM;
+
+	*out = NULL;
+	if (!p)
+		return weft_fail(err, rc, "cannot load the kernel program: out of memory");
+	p->stats_fd = -1;
+	p->n_possible_cpus = libbpf_num_possible_cpus();
+	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
+	libbpf_set_print(on_libbpf);
+	p->skel = weft_bpf__open();
+	if (!p->skel) {
+		rc = fail_load(-errno, err);
+		goto fail;
+	}
+	config = (struct weft_config *)&p->skel->rodata->config;
+	set_config(config, opts);
+	if (getrandom(config->hash_key, sizeof(config->hash_key), 0) !=
+	    sizeof(config->hash_key)) {
+		rc = weft_fail(err, -errno, "cannot get random bytes: %s",
+			       strerror(errno));
+		goto fail;
+	}
+	rc = size_maps(p->skel, opts);
+	if (!rc)
+		rc = make_buffers(p);
+	if (!rc)
+		rc = weft_bpf__load(p->skel);
+	if (rc) {
+		rc = fail_load(rc, err);
+		goto fail;
+	}
+	if (opts->cgroup_fd >= 0) {
+		rc = set_cgroup(p, opts->cgroup_fd, err);
+		if (rc)
+			goto fail;
+	}
+	if (opts->self_cost)
+		p->stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
+	*out = p;
+	return 0;
+fail:
+	probe_close(p);
+	return rc;
+}
+
+void probe_close(struct probe *p)
+{
+	if (!p)
+		return;
+	weft_bpf__destroy(p->skel);
+	if (p->stats_fd >= 0)
+		close(p->stats_fd);
+	free(p->stack_keys);
+	free(p->stacks);
+	free(p->count_keys);
+	free(p->counts);
+	free(p->ledgers);
+	free(p);
+}
+
+int probe_attach(struct probe *p, struct weft_err *err)
+{
+	struct {
+		struct bpf_program *program;
+		struct bpf_link **link;
+		const char *hook;
+	} hooks[] = {
+		{ p->skel->progs.on_fork, &p->skel->links.on_fork,
+		  "sched_process_fork" },
+		{ p->skel->progs.on_exec, &p->skel->links.on_exec,
+		  "sched_process_exec" },
+		{ p->skel->progs.on_exit, &p->skel->links.on_exit,
+		  "sched_process_exit" },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
+		*hooks[i].link = bpf_program__attach(hooks[i].program);
+		if (!*hooks[i].link) {
+			int rc = -errno;
+
+			return weft_fail(err, rc,
+					 "cannot attach to tracepoint %s: %s",
+					 hooks[i].hook, strerror(-rc));
+		}
+	}
+	return 0;
+}
+
+struct bpf_program *probe_tick(struct probe *p)
+{
+	return p->skel->progs.on_tick;
+}
+
+static int add_target(struct bpf_map *map, const char *what, uint32_t id,
+		      uint64_t start_ticks, struct weft_err *err)
+{
+	int rc = bpf_map__update_elem(map, &id, sizeof(id), &start_ticks,
+				      sizeof(start_ticks), BPF_ANY);
+
+	if (rc)
+		return weft_fail(err, rc, "cannot add %s %u as a target: %s",
+				 what, id, strerror(-rc));
+	return 0;
+}
+
+int probe_add_process(struct probe *p, uint32_t pid, uint64_t start_ticks,
+		      struct weft_err *err)
+{
+	return add_target(p->skel->maps.target_processes, "process", pid,
+			  start_ticks, err);
+}
+
+int probe_add_thread(struct probe *p, uint32_t tid, uint64_t start_ticks,
+		     struct weft_err *err)
+{
+	return add_target(p->skel->maps.target_threads, "thread", tid,
+			  start_ticks, err);
+}
+
+int probe_samples_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.samples);
+}
+
+int probe_notices_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.notices);
+}
+
+uint32_t probe_epoch(const struct probe *p)
+{
+	return p->skel->bss->current_epoch;
+}
+
+void probe_set_period(struct probe *p, uint32_t epoch, uint32_t cpu,
+		      uint64_t period_ns)
+{
+	if (cpu < WEFT_MAX_CPUS)
+		p->skel->bss->timer_period[epoch % WEFT_EPOCHS][cpu] =
+			period_ns;
+}
+
+int probe_swap(struct probe *p, uint32_t *old_epoch, struct weft_err *err)
+{
+	uint32_t old = p->skel->bss->current_epoch;
+	uint32_t slot = old % WEFT_EPOCHS;
+	int fd = bpf_map__fd(slot ? p->skel->maps.counts_1
+				  : p->skel->maps.counts_0);
+	int rc;
+
+	p->skel->bss->current_epoch = old + 1;
+	/* Putting the same map into its slot changes nothing, but the call
+	 * waits until programs that run now have left. */
+	rc = bpf_map_update_elem(bpf_map__fd(p->skel->maps.count_epochs), &slot,
+				 &fd, BPF_ANY);
+	if (rc)
+		return weft_fail(err, rc, "cannot swap epochs: %s",
+				 strerror(-rc));
+	*old_epoch = old;
+	return 0;
+}
+
+/*
+ * Empty a hash map in batches into keys and values, handing each batch to fn.
+ * Nothing else uses the map, so the batches are exact.
+ */
+static int drain_map(int fd, void *keys, void *values,
+		     int (*fn)(struct probe *p, uint32_t n, struct shape *s),
+		     struct probe *p, struct shape *shape)
+{
+	uint64_t position = 0; /* opaque to us */
+	void *from = NULL;
+
+	for (;;) {
+		uint32_t n = DRAIN_BATCH;
+		int rc = bpf_map_lookup_and_delete_batch(fd, from, &position,
+							 keys, values, &n,
+							 NULL);
+		bool last = rc == -ENOENT;
+
+		if (rc && !last)
+			return rc;
+		rc = fn(p, n, shape);
+		if (rc || last)
+			return rc;
+		from = &position;
+	}
+}
+
+static int take_stacks(struct probe *p, uint32_t n, struct shape *shape)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		int rc = shape_add_stack(shape, &p->stack_keys[i],
+					 &p->stacks[i]);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int take_counts(struct probe *p, uint32_t n, struct shape *shape)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct weft_count *by_cpu =
+			p->counts + (size_t)i * p->n_possible_cpus;
+		uint64_t count = 0, value = 0;
+		int rc;
+
+		for (int cpu = 0; cpu < p->n_possible_cpus; cpu++) {
+			count += by_cpu[cpu].count;
+			value += by_cpu[cpu].value;
+		}
+		rc = shape_add_count(shape, &p->count_keys[i], count, value);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int probe_drain(struct probe *p, uint32_t epoch, struct shape *shape,
+		struct weft_err *err)
+{
+	bool odd = epoch % WEFT_EPOCHS;
+	struct bpf_map *stacks = odd ? p->skel->maps.stacks_1
+				     : p->skel->maps.stacks_0;
+	struct bpf_map *counts = odd ? p->skel->maps.counts_1
+				     : p->skel->maps.counts_0;
+	int rc = drain_map(bpf_map__fd(counts), p->count_keys, p->counts,
+			   take_counts, p, shape);
+
+	if (!rc)
+		rc = drain_map(bpf_map__fd(stacks), p->stack_keys, p->stacks,
+			       take_stacks, p, shape);
+	shape_seal(shape);
+	if (rc)
+		return weft_fail(err, rc, "cannot read the counts: %s",
+				 strerror(-rc));
+	return 0;
+}
+
+int probe_take_ledger(struct probe *p, uint32_t epoch, uint32_t event,
+		      struct weft_ledger *total, uint64_t *fired_by_cpu,
+		      struct weft_err *err)
+{
+	uint32_t slot = (epoch % WEFT_EPOCHS) * WEFT_MAX_EVENTS + event;
+	int fd = bpf_map__fd(p->skel->maps.ledgers);
+	int rc = bpf_map_lookup_elem(fd, &slot, p->ledgers);
+
+	*total = (struct weft_ledger){ 0 };
+	if (rc)
+		goto fail;
+	for (int cpu = 0; cpu < p->n_possible_cpus; cpu++) {
+		const struct weft_ledger *l = &p->ledgers[cpu];
+
+		for (int i = 0; i < WEFT_KERNEL_ENTRIES; i++) {
+			total->entry[i].count += l->entry[i].count;
+			total->entry[i].value += l->entry[i].value;
+		}
+		if (cpu < WEFT_MAX_CPUS)
+			fired_by_cpu[cpu] = l->entry[WEFT_FIRED].count;
+	}
+	memset(p->ledgers, 0, p->n_possible_cpus * sizeof(*p->ledgers));
+	rc = bpf_map_update_elem(fd, &slot, p->ledgers, BPF_ANY);
+	if (!rc)
+		return 0;
+fail:
+	return weft_fail(err, rc, "cannot read the ledger: %s", strerror(-rc));
+}
+
+int probe_set_context(struct probe *p, const struct weft_context_entry *e)
+{
+	return bpf_map__update_elem(p->skel->maps.context_entries,
+				    &e->process.pid, sizeof(e->process.pid), e,
+				    sizeof(*e), BPF_ANY);
+}
+
+void probe_clear_context(struct probe *p, uint32_t pid)
+{
+	/* Absent already is as good. */
+	(void)bpf_map__delete_elem(p->skel->maps.context_entries, &pid,
+				   sizeof(pid), 0);
+}
+
+void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	*run_ns = 0;
+	*runs = 0;
+	if (p->stats_fd < 0 ||
+	    bpf_obj_get_info_by_fd(bpf_program__fd(p->skel->progs.on_tick),
+				   &info, &size))
+		return;
+	*run_ns = info.run_time_ns;
+	*runs = info.run_cnt;
+}

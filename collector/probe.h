@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel program: loading, configuring, attaching its hooks, swapping
+ * epochs and emptying the old one. The timers that fire it are in timer.h.
+ */
+#ifndef WEFT_PROBE_H
+#define WEFT_PROBE_H
+
+#include "bpf/wire.h"
+#include "collector/shape.h"
+#include "store/weft.h"
+
+struct probe;
+
+struct probe_opts {
+	bool filter;	      /* only targets; else everything */
+	int cgroup_fd;	      /* -1: no; else only tasks below it */
+	bool follow_children;
+	bool user_stacks, kernel_stacks;
+	uint64_t detail_n;    /* 0: no detail; else one in N */
+	uint32_t max_stacks;  /* in an epoch */
+	uint32_t ring_bytes;  /* of the detail ring; a power of two, in pages */
+	bool self_cost;	      /* have the kernel time the program */
+};
+
+/* Kernel memory that the maps will take, in bytes, by possible CPUs. */
+uint64_t probe_memory(const struct probe_opts *opts);
+
+/*
+ * Load the program; nothing runs yet. Errors: -EPERM names the missing right,
+ * -ENOENT a kernel without BTF; else what the kernel said.
+ */
+int probe_open(struct probe **out, const struct probe_opts *opts,
+	       struct weft_err *err) MUST_CHECK;
+
+/* NULL is fine. */
+void probe_close(struct probe *p);
+
+/* Attach the process hooks. Samples need timers besides. */
+int probe_attach(struct probe *p, struct weft_err *err) MUST_CHECK;
+
+/* The program that timers fire. Borrowed. */
+struct bpf_program *probe_tick(struct probe *p);
+
+/* Add a target. start_ticks: field 22 of /proc/PID/stat. */
+int probe_add_process(struct probe *p, uint32_t pid, uint64_t start_ticks,
+		      struct weft_err *err) MUST_CHECK;
+int probe_add_thread(struct probe *p, uint32_t tid, uint64_t start_ticks,
+		     struct weft_err *err) MUST_CHECK;
+
+/* File descriptors of the ring maps; borrowed. */
+int probe_samples_fd(const struct probe *p);
+int probe_notices_fd(const struct probe *p);
+
+uint32_t probe_epoch(const struct probe *p);
+
+/* The period (ns) of each CPU's timer from the next epoch on. */
+void probe_set_period(struct probe *p, uint32_t epoch, uint32_t cpu,
+		      uint64_t period_ns);
+
+/*
+ * Start the next epoch and wait until no program uses the old one. Returns 0
+ * and the old epoch, which may now be drained; blocks for some milliseconds.
+ */
+int probe_swap(struct probe *p, uint32_t *old_epoch,
+	       struct weft_err *err) MUST_CHECK;
+
+/* Move the counts and stacks of a finished epoch into shape (sealed). */
+int probe_drain(struct probe *p, uint32_t epoch, struct shape *shape,
+		struct weft_err *err) MUST_CHECK;
+
+/* What a finished epoch's ledger says of an event; then set it to 0.
+ * fired_by_cpu has room for WEFT_MAX_CPUS. */
+int probe_take_ledger(struct probe *p, uint32_t epoch, uint32_t event,
+		      struct weft_ledger *total, uint64_t *fired_by_cpu,
+		      struct weft_err *err) MUST_CHECK;
+
+/* Tell the program where a process keeps its trace context. -E2BIG: table
+ * full. */
+int probe_set_context(struct probe *p, const struct weft_context_entry *e);
+void probe_clear_context(struct probe *p, uint32_t pid);
+
+/* Time and runs of the timer's program since load; 0 without self_cost. */
+void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs);
+
+#endif

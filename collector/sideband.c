@@ -1,0 +1,464 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Workload: a compile makes some thousand mmap records a second, a fork storm
+ * ten times that; all are copied out of the rings at each drain, sorted, and
+ * handed on. A ring holds about 8,000 records per CPU.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/grow.h"
+#include "collector/sideband.h"
+
+enum {
+	RING_PAGES = 256,
+	/* How late a record may become visible after its time stamp. */
+	SETTLE_NS = 1000000,
+	RECORD_MAX = 65536,
+};
+
+struct ring {
+	int fd;	      /* -1: not open */
+	int prctl_fd; /* -1: not open; its records go to this ring too */
+	struct perf_event_mmap_page *page;
+};
+
+/* An event whose path, if any, is an offset into text. */
+struct pending {
+	struct sideband_event event;
+	size_t path;
+	uint64_t order; /* keeps equal times as they came */
+};
+
+struct sideband {
+	struct ring *rings; /* owned */
+	uint32_t n_rings;
+	size_t ring_bytes, page_bytes;
+	struct ring_buffer *notices; /* owned */
+	int epoll_fd;
+	uint64_t lost, order;
+	struct pending *pending; /* owned */
+	size_t n_pending, pending_room;
+	char *text; /* owned; paths of pending */
+	size_t n_text, text_room;
+	uint8_t *record; /* owned; one record that wraps around the ring */
+	int failed;	 /* first error while copying; -ENOMEM */
+};
+
+/* The trailer that sample_id_all puts at each record's end, for our
+ * sample_type: TID, TIME, CPU. */
+struct trailer {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+};
+
+static uint64_t boot_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_BOOTTIME, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+static int open_event(struct perf_event_attr *attr, uint32_t cpu)
+{
+	int fd;
+
+	attr->size = sizeof(*attr);
+	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			    PERF_SAMPLE_CPU;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_BOOTTIME;
+	fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1,
+		     PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, ...) is how a program says that it
+ * published or changed its process context (OTEP 4719). A perf tracepoint
+ * event, not a program: those would make the kernel skip the timer's. Where
+ * there is no such tracepoint, looking again from time to time does.
+ */
+static int open_prctl(uint32_t cpu, int output_fd)
+{
+	static const char filter[] = "option == 0x53564d41 && arg2 == 0";
+	static const char *const paths[] = {
+		"/sys/kernel/tracing/events/syscalls/sys_enter_prctl/id",
+		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_prctl/id",
+	};
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.sample_period = 1,
+		.wakeup_events = 1,
+	};
+	uint64_t id = 0;
+	int fd;
+
+	for (size_t i = 0; i < ARRAY_LEN(paths) && !id; i++) {
+		FILE *f = fopen(paths[i], "re");
+		unsigned long long n;
+
+		if (f && fscanf(f, "%llu", &n) == 1)
+			id = n;
+		if (f)
+			fclose(f);
+	}
+	if (!id)
+		return -1;
+	attr.config = id;
+	fd = open_event(&attr, cpu);
+	if (fd < 0)
+		return -1;
+	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ||
+	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
+		     struct weft_err *err)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.watermark = 1,
+		.wakeup_watermark = s->ring_bytes / 4,
+	};
+	struct epoll_event ready = { .events = EPOLLIN };
+	void *page;
+	int rc;
+
+	r->fd = open_event(&attr, cpu);
+	if (r->fd < 0) {
+		rc = r->fd;
+		return weft_fail(err, rc == -EACCES ? -EPERM : rc,
+				 "cannot follow mappings on CPU %u: %s; it needs CAP_PERFMON (or root)",
+				 cpu, strerror(-rc));
+	}
+	page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE,
+		    MAP_SHARED, r->fd, 0);
+	if (page == MAP_FAILED) {
+		rc = -errno;
+		return weft_fail(err, rc,
+				 "cannot map the side-band ring of CPU %u: %s",
+				 cpu, strerror(-rc));
+	}
+	r->page = page;
+	r->prctl_fd = open_prctl(cpu, r->fd);
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, r->fd, &ready)) {
+		rc = -errno;
+		return weft_fail(err, rc, "cannot watch the side-band ring: %s",
+				 strerror(-rc));
+	}
+	return 0;
+}
+
+static struct pending *add_pending(struct sideband *s, enum sideband_kind kind,
+				   uint64_t boot_ns, uint32_t pid)
+{
+	struct pending *p;
+
+	if (GROW(s->pending, s->n_pending + 1, s->pending_room)) {
+		s->failed = -ENOMEM;
+		s->lost++;
+		return NULL;
+	}
+	p = &s->pending[s->n_pending++];
+	*p = (struct pending){ .order = s->order++ };
+	p->event.kind = kind;
+	p->event.boot_ns = boot_ns;
+	p->event.pid = pid;
+	return p;
+}
+
+static int on_notice(void *ctx, void *data, size_t size)
+{
+	struct sideband *s = ctx;
+	const struct weft_notice *n = data;
+	struct pending *p;
+
+	if (size < sizeof(*n))
+		return 0;
+	p = add_pending(s, SIDEBAND_NOTICE, n->boot_ns, n->process.pid);
+	if (p)
+		p->event.notice = *n;
+	return 0;
+}
+
+int sideband_open(struct sideband **out, const struct cpu_list *cpus,
+		  int notices_fd, struct weft_err *err)
+{
+	struct sideband *s = calloc(1, sizeof(*s));
+	struct epoll_event ready = { .events = EPOLLIN };
+	int rc = -ENOMEM;
+
+	*out = NULL;
+	if (!s)
+		return weft_fail(err, rc, "cannot follow processes: out of memory");
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	s->page_bytes = sysconf(_SC_PAGESIZE);
+	s->ring_bytes = RING_PAGES * s->page_bytes;
+	s->record = malloc(RECORD_MAX);
+	s->rings = calloc(cpus->n, sizeof(*s->rings));
+	if (!s->record || !s->rings || s->epoll_fd < 0)
+		goto fail;
+	s->n_rings = cpus->n;
+	for (uint32_t i = 0; i < s->n_rings; i++)
+		s->rings[i] = (struct ring){ .fd = -1, .prctl_fd = -1 };
+	for (uint32_t i = 0; i < s->n_rings; i++) {
+		rc = open_ring(s, &s->rings[i], cpus->cpu[i], err);
+		if (rc)
+			goto fail;
+	}
+	s->notices = ring_buffer__new(notices_fd, on_notice, s, NULL);
+	if (!s->notices) {
+		rc = -errno;
+		goto fail;
+	}
+	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD,
+		      ring_buffer__epoll_fd(s->notices), &ready)) {
+		rc = -errno;
+		goto fail;
+	}
+	*out = s;
+	return 0;
+fail:
+	sideband_close(s);
+	return weft_fail(err, rc, "cannot follow processes: %s", strerror(-rc));
+}
+
+void sideband_close(struct sideband *s)
+{
+	if (!s)
+		return;
+	ring_buffer__free(s->notices);
+	for (uint32_t i = 0; i < s->n_rings; i++) {
+		if (s->rings[i].page)
+			munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
+		if (s->rings[i].prctl_fd >= 0)
+			close(s->rings[i].prctl_fd);
+		if (s->rings[i].fd >= 0)
+			close(s->rings[i].fd);
+	}
+	if (s->epoll_fd >= 0)
+		close(s->epoll_fd);
+	free(s->rings);
+	free(s->pending);
+	free(s->text);
+	free(s->record);
+	free(s);
+}
+
+int sideband_fd(const struct sideband *s)
+{
+	return s->epoll_fd;
+}
+
+/* PERF_RECORD_MMAP2, perf_event_open(2). */
+struct mmap2_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	uint64_t addr, len, pgoff;
+	union {
+		struct {
+			uint32_t maj, min;
+			uint64_t ino, ino_generation;
+		};
+		struct {
+			uint8_t build_id_size, reserved[3];
+			uint8_t build_id[20];
+		};
+	};
+	uint32_t prot, flags;
+	char filename[];
+};
+
+static void take_mmap(struct sideband *s, const struct mmap2_record *r,
+		      size_t size, uint64_t time)
+{
+	size_t room = size - sizeof(*r) - sizeof(struct trailer);
+	size_t length = strnlen(r->filename, room);
+	struct pending *p;
+
+	if (GROW(s->text, s->n_text + length + 1, s->text_room)) {
+		s->failed = -ENOMEM;
+		s->lost++;
+		return;
+	}
+	p = add_pending(s, SIDEBAND_MMAP, time, r->pid);
+	if (!p)
+		return;
+	p->path = s->n_text;
+	memcpy(s->text + s->n_text, r->filename, length);
+	s->text[s->n_text + length] = '\0';
+	s->n_text += length + 1;
+	p->event.mmap.start = r->addr;
+	p->event.mmap.size = r->len;
+	p->event.mmap.file_offset = r->pgoff;
+	if (!(r->header.misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
+		p->event.mmap.dev_major = r->maj;
+		p->event.mmap.dev_minor = r->min;
+		p->event.mmap.inode = r->ino;
+	} else if (r->build_id_size <= SIDEBAND_BUILD_ID_MAX) {
+		p->event.mmap.build_id_size = r->build_id_size;
+		memcpy(p->event.mmap.build_id, r->build_id, r->build_id_size);
+	}
+}
+
+/* PERF_RECORD_COMM */
+struct comm_record {
+	struct perf_event_header header;
+	uint32_t pid, tid;
+	char comm[];
+};
+
+static void take_comm(struct sideband *s, const struct comm_record *r,
+		      size_t size, uint64_t time)
+{
+	bool is_exec = r->header.misc & PERF_RECORD_MISC_COMM_EXEC;
+	size_t room = size - sizeof(*r) - sizeof(struct trailer);
+	struct pending *p;
+
+	if (!is_exec && r->pid != r->tid)
+		return; /* a thread's name comes with its samples */
+	p = add_pending(s, is_exec ? SIDEBAND_EXEC : SIDEBAND_COMM, time,
+			r->pid);
+	if (p)
+		memcpy(p->event.comm, r->comm,
+		       strnlen(r->comm, room < WEFT_COMM_LEN - 1
+						? room
+						: WEFT_COMM_LEN - 1));
+}
+
+static void take_record(struct sideband *s, const struct perf_event_header *h)
+{
+	/* What a PERF_RECORD_SAMPLE of our sample_type holds. */
+	const struct trailer *sample = (const void *)(h + 1);
+	struct trailer t;
+
+	if (h->size < sizeof(*h) + sizeof(t))
+		return;
+	memcpy(&t, (const char *)h + h->size - sizeof(t), sizeof(t));
+	switch (h->type) {
+	case PERF_RECORD_MMAP2:
+		if (h->size >= sizeof(struct mmap2_record) + sizeof(t))
+			take_mmap(s, (const void *)h, h->size, t.time);
+		break;
+	case PERF_RECORD_COMM:
+		if (h->size >= sizeof(struct comm_record) + sizeof(t))
+			take_comm(s, (const void *)h, h->size, t.time);
+		break;
+	case PERF_RECORD_LOST:
+		/* struct { header; u64 id; u64 lost; trailer } */
+		s->lost += ((const uint64_t *)(h + 1))[1];
+		break;
+	case PERF_RECORD_SAMPLE:
+		add_pending(s, SIDEBAND_PRCTL, sample->time, sample->pid);
+		break;
+	default:
+		break;
+	}
+}
+
+static void drain_ring(struct sideband *s, struct ring *r)
+{
+	const uint8_t *base = (const uint8_t *)r->page + s->page_bytes;
+	uint64_t head = __atomic_load_n(&r->page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = r->page->data_tail;
+
+	while (tail < head) {
+		size_t at = tail % s->ring_bytes;
+		const struct perf_event_header *h = (const void *)(base + at);
+		size_t whole = s->ring_bytes - at;
+		size_t size = h->size;
+
+		if (size < sizeof(*h))
+			break; /* cannot be; and we would not advance */
+		if (size > whole) {
+			memcpy(s->record, h, whole);
+			memcpy(s->record + whole, base, size - whole);
+			h = (const void *)s->record;
+		}
+		take_record(s, h);
+		tail += size;
+	}
+	__atomic_store_n(&r->page->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+static int compare_pending(const void *a, const void *b)
+{
+	const struct pending *x = a, *y = b;
+
+	if (x->event.boot_ns != y->event.boot_ns)
+		return x->event.boot_ns < y->event.boot_ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Forget the first n pending events; their paths go once all are gone. */
+static void forget(struct sideband *s, size_t n)
+{
+	s->n_pending -= n;
+	memmove(s->pending, s->pending + n, s->n_pending * sizeof(*s->pending));
+	if (!s->n_pending)
+		s->n_text = 0;
+}
+
+int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
+		   struct weft_err *err)
+{
+	uint64_t until = final ? UINT64_MAX : boot_now() - SETTLE_NS;
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < s->n_rings; i++)
+		drain_ring(s, &s->rings[i]);
+	ring_buffer__consume(s->notices);
+	if (s->n_pending)
+		qsort(s->pending, s->n_pending, sizeof(*s->pending),
+		      compare_pending);
+	for (; n < s->n_pending; n++) {
+		struct sideband_event *e = &s->pending[n].event;
+
+		if (e->boot_ns > until)
+			break;
+		if (e->kind == SIDEBAND_MMAP)
+			e->mmap.path = s->text + s->pending[n].path;
+		fn(ctx, e);
+	}
+	forget(s, n);
+	if (s->failed) {
+		int rc = s->failed;
+
+		s->failed = 0;
+		return weft_fail(err, rc, "cannot follow processes: %s",
+				 strerror(-rc));
+	}
+	return 0;
+}
+
+uint64_t sideband_take_lost(struct sideband *s)
+{
+	uint64_t lost = s->lost;
+
+	s->lost = 0;
+	return lost;
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the kernel tells beside samples, in the order in which it happened:
+ * perf's records of mappings and new programs (one ring per CPU), and the
+ * notices of our own hooks, merged by time.
+ */
+#ifndef WEFT_SIDEBAND_H
+#define WEFT_SIDEBAND_H
+
+#include "bpf/wire.h"
+#include "collector/timer.h"
+#include "store/weft.h"
+
+struct sideband;
+
+enum { SIDEBAND_BUILD_ID_MAX = 20, SIDEBAND_PATH_MAX = 4096 };
+
+enum sideband_kind {
+	SIDEBAND_MMAP,	 /* an executable mapping appeared */
+	SIDEBAND_EXEC,	 /* perf: the process became another program */
+	SIDEBAND_COMM,	 /* the process (not a thread) renamed itself */
+	SIDEBAND_PRCTL,	 /* it named a mapping: perhaps a process context */
+	SIDEBAND_NOTICE, /* from our hooks */
+};
+
+struct sideband_event {
+	enum sideband_kind kind;
+	uint64_t boot_ns;
+	uint32_t pid;
+	union {
+		struct {
+			uint64_t start, size, file_offset, inode;
+			uint32_t dev_major, dev_minor;
+			uint8_t build_id[SIDEBAND_BUILD_ID_MAX];
+			uint8_t build_id_size; /* 0: inode and dev are set */
+			const char *path;      /* borrowed; "" if none */
+		} mmap;
+		char comm[WEFT_COMM_LEN]; /* EXEC, COMM */
+		struct weft_notice notice;
+	};
+};
+
+typedef void sideband_fn(void *ctx, const struct sideband_event *event);
+
+/* Open the rings on these CPUs; notices_fd is the notice ring's map. */
+int sideband_open(struct sideband **out, const struct cpu_list *cpus,
+		  int notices_fd, struct weft_err *err) MUST_CHECK;
+void sideband_close(struct sideband *s); /* NULL is fine */
+
+/* Becomes readable when a ring fills up or a probe is asked for. Borrowed. */
+int sideband_fd(const struct sideband *s);
+
+/*
+ * Hand out all events up to now, ordered by time. Events so new that an older
+ * one may still be under way stay until the next call, unless final is set.
+ */
+int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
+		   struct weft_err *err) MUST_CHECK;
+
+/* Records that the kernel could not deliver since the last call. Mappings
+ * known so far may be wrong then: read them again. */
+uint64_t sideband_take_lost(struct sideband *s);
+
+#endif

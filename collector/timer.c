@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "collector/timer.h"
+
+enum { NS_PER_S = 1000000000 };
+
+struct timer {
+	uint32_t cpu;
+	int fd;		       /* the link's, once there is one; else -1 */
+	struct bpf_link *link; /* owned */
+	uint64_t period_ns, next_period_ns;
+	uint64_t counted_ns; /* what the event had counted at the last take */
+	uint64_t carry_ns;   /* counted, but less than a period */
+};
+
+struct timers {
+	uint64_t nominal_ns;
+	uint32_t n;
+	struct timer timer[];
+};
+
+int cpu_list_parse(const char *text, struct cpu_list *out)
+{
+	const char *p = text;
+
+	*out = (struct cpu_list){ 0 };
+	do {
+		char *end;
+		unsigned long first, last;
+
+		if (*p < '0' || *p > '9')
+			return -EINVAL;
+		first = last = strtoul(p, &end, 10);
+		if (*end == '-') {
+			p = end + 1;
+			if (*p < '0' || *p > '9')
+				return -EINVAL;
+			last = strtoul(p, &end, 10);
+		}
+		if (last >= WEFT_MAX_CPUS)
+			return -ERANGE;
+		if (first > last ||
+		    (out->n && first <= out->cpu[out->n - 1]))
+			return -EINVAL;
+		while (first <= last)
+			out->cpu[out->n++] = first++;
+		p = end;
+	} while (*p++ == ',');
+	return p[-1] == '\0' || p[-1] == '\n' ? 0 : -EINVAL;
+}
+
+/* First line of a small file of the kernel's; 0 or negative errno. */
+static int read_line(const char *path, char *out, size_t size)
+{
+	FILE *f = fopen(path, "re");
+	int rc = 0;
+
+	if (!f)
+		return -errno;
+	if (!fgets(out, size, f))
+		rc = -EIO;
+	fclose(f);
+	return rc;
+}
+
+int cpu_list_online(struct cpu_list *out, struct weft_err *err)
+{
+	static const char path[] = "/sys/devices/system/cpu/online";
+	char line[4096];
+	int rc = read_line(path, line, sizeof(line));
+
+	if (!rc)
+		rc = cpu_list_parse(line, out);
+	if (rc)
+		return weft_fail(err, rc, "cannot read the CPUs from '%s': %s",
+				 path, strerror(-rc));
+	return 0;
+}
+
+uint64_t timer_max_hz(void)
+{
+	char line[64];
+	uint64_t hz;
+
+	if (read_line("/proc/sys/kernel/perf_event_max_sample_rate", line,
+		      sizeof(line)))
+		return 100000; /* the kernel's own default */
+	line[strcspn(line, "\n")] = '\0';
+	if (weft_parse_u64(line, 1, UINT32_MAX, &hz))
+		return 100000;
+	return hz;
+}
+
+static int open_event(uint32_t cpu, uint64_t period_ns)
+{
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = period_ns,
+		.disabled = 1,
+	};
+	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
+			 PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+static int open_timer(struct timer *t, struct bpf_program *program,
+		      uint64_t period_ns, struct weft_err *err)
+{
+	int fd = open_event(t->cpu, period_ns);
+
+	if (fd == -EACCES || fd == -EPERM)
+		return weft_fail(err, -EPERM,
+				 "cannot open the timer of CPU %u: %s; it needs CAP_PERFMON (or root)",
+				 t->cpu, strerror(-fd));
+	if (fd < 0)
+		return weft_fail(err, fd, "cannot open the timer of CPU %u: %s",
+				 t->cpu, strerror(-fd));
+	/* Attaching would enable the event at once: the caller says when. */
+	t->link = bpf_program__attach_perf_event(program, fd);
+	if (!t->link) {
+		int rc = -errno;
+
+		close(fd);
+		return weft_fail(err, rc,
+				 "cannot attach to the timer of CPU %u: %s",
+				 t->cpu, strerror(-rc));
+	}
+	t->fd = fd; /* the link now owns it */
+	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
+	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
+	return 0;
+}
+
+int timers_open(struct timers **out, struct bpf_program *program,
+		const struct cpu_list *cpus, uint64_t hz, struct weft_err *err)
+{
+	struct timers *t = calloc(1, sizeof(*t) + cpus->n * sizeof(t->timer[0]));
+	int rc = 0;
+
+	*out = NULL;
+	if (!t)
+		return weft_fail(err, -ENOMEM, "cannot open timers: out of memory");
+	t->nominal_ns = NS_PER_S / hz;
+	t->n = cpus->n;
+	for (uint32_t i = 0; i < t->n; i++) {
+		t->timer[i].cpu = cpus->cpu[i];
+		t->timer[i].fd = -1;
+		t->timer[i].period_ns = t->nominal_ns;
+	}
+	timers_draw(t);
+	for (uint32_t i = 0; i < t->n && !rc; i++) {
+		t->timer[i].period_ns = t->timer[i].next_period_ns;
+		rc = open_timer(&t->timer[i], program, t->timer[i].period_ns,
+				err);
+	}
+	if (rc) {
+		timers_close(t);
+		return rc;
+	}
+	*out = t;
+	return 0;
+}
+
+void timers_close(struct timers *t)
+{
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->n; i++)
+		bpf_link__destroy(t->timer[i].link);
+	free(t);
+}
+
+static uint32_t random_u32(void)
+{
+	uint32_t r = 0;
+
+	/* Below 256 bytes getrandom() neither fails nor is cut short. */
+	(void)!getrandom(&r, sizeof(r), 0);
+	return r;
+}
+
+int timers_enable(struct timers *t, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct timespec phase = {
+			.tv_nsec = (long)((uint64_t)random_u32() *
+						  (t->nominal_ns < 1000000
+							   ? t->nominal_ns
+							   : 1000000) >>
+					  32),
+		};
+
+		nanosleep(&phase, NULL);
+		if (ioctl(t->timer[i].fd, PERF_EVENT_IOC_ENABLE, 0)) {
+			int rc = -errno;
+
+			return weft_fail(err, rc,
+					 "cannot start the timer of CPU %u: %s",
+					 t->timer[i].cpu, strerror(-rc));
+		}
+	}
+	return 0;
+}
+
+void timers_disable(struct timers *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		ioctl(t->timer[i].fd, PERF_EVENT_IOC_DISABLE, 0);
+}
+
+void timers_draw(struct timers *t)
+{
+	uint64_t spread = t->nominal_ns / 10; /* 5 % to either side */
+
+	for (uint32_t i = 0; i < t->n; i++)
+		t->timer[i].next_period_ns =
+			t->nominal_ns - spread / 2 +
+			((uint64_t)random_u32() * (spread + 1) >> 32);
+}
+
+uint64_t timers_next_period(const struct timers *t, uint32_t i)
+{
+	return t->timer[i].next_period_ns;
+}
+
+int timers_apply(struct timers *t, struct weft_err *err)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		struct timer *timer = &t->timer[i];
+
+		timer->period_ns = timer->next_period_ns;
+		if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD,
+			  &timer->period_ns)) {
+			int rc = -errno;
+
+			return weft_fail(err, rc,
+					 "cannot set the period of CPU %u: %s",
+					 timer->cpu, strerror(-rc));
+		}
+	}
+	return 0;
+}
+
+uint32_t timers_count(const struct timers *t)
+{
+	return t->n;
+}
+
+int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
+		    struct weft_err *err)
+{
+	struct timer *timer = &t->timer[i];
+	uint64_t counted;
+	ssize_t n = read(timer->fd, &counted, sizeof(counted));
+
+	if (n != sizeof(counted)) {
+		int rc = n < 0 ? -errno : -EIO;
+
+		return weft_fail(err, rc, "cannot read the timer of CPU %u: %s",
+				 timer->cpu, strerror(-rc));
+	}
+	timer->carry_ns += counted - timer->counted_ns;
+	timer->counted_ns = counted;
+	*out = (struct timer_due){
+		.cpu = timer->cpu,
+		.period_ns = timer->period_ns,
+		.due = timer->carry_ns / timer->period_ns,
+	};
+	timer->carry_ns %= timer->period_ns;
+	return 0;
+}
