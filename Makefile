@@ -92,6 +92,43 @@ $(B)/tests/unit/%.o: tests/unit/%.c | $(GEN)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
+# ---- demo, publisher and loads: programs of known behaviour. They keep frame
+# pointers and named calls, so that what a profile must show is known.
+KNOWN_FLAGS = -std=c11 -D_GNU_SOURCE -Itools/publisher $(WARN) -O2 -g \
+	-fno-omit-frame-pointer -fno-optimize-sibling-calls $(SANFLAGS) $(CFLAGS)
+PUBLISHER := tools/publisher/otel-thread-ctx.c
+EXPORT_CONTEXT := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+LOAD_SRC := tools/demo/load.c tools/demo/plan.c
+SERVICE_SRC := $(filter-out $(LOAD_SRC),$(wildcard tools/demo/*.c)) $(PUBLISHER)
+KNOWN_HEADERS := $(wildcard tools/demo/*.h tools/publisher/*.h tests/load/*.h)
+KNOWN := $(B)/demo/service $(B)/demo/load \
+	$(patsubst tests/load/%.c,$(B)/load/%,$(wildcard tests/load/*.c))
+
+known: $(KNOWN)
+
+$(B)/demo/service: $(SERVICE_SRC) $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) $(EXPORT_CONTEXT) -o $@ \
+		$(SERVICE_SRC) -luv -lhttp_parser -lz -lcrypto
+$(B)/demo/load: $(LOAD_SRC) $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) -o $@ $(LOAD_SRC) -lhttp_parser
+$(B)/load/%: tests/load/%.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) -o $@ $<
+$(B)/tests/t_tools_%: tests/unit/t_tools_%.c $(PUBLISHER) $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(EXPORT_CONTEXT) -o $@ $< \
+		$(PUBLISHER) -lcmocka
+
+# Set-up first, by a make of its own: it installs what the build looks for.
+demo:
+	$(Q)tools/setup.sh
+	$(Q)$(MAKE) --no-print-directory all known
+	$(Q)WEFT_BUILD=$(abspath $(B)) tools/demo/demo.sh
+.PHONY: known demo
+# ---- end of demo, publisher and loads
+
 clean:
 	rm -rf build
 
