@@ -10,6 +10,7 @@
 #include <linux/bpf.h>
 #include <linux/bpf_perf_event.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>

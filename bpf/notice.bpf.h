@@ -26,8 +26,8 @@ struct {
 } probes_asked SEC(".maps");
 
 static __always_inline void notify(enum weft_notice_kind kind,
-				   struct task_struct *task, __u32 parent_pid,
-				   __u32 epoch)
+				   struct task_struct *task,
+				   struct task_struct *parent, __u32 epoch)
 {
 	struct weft_notice *n = bpf_ringbuf_reserve(&notices, sizeof(*n), 0);
 	struct weft_ledger *l;
@@ -39,9 +39,10 @@ static __always_inline void notify(enum weft_notice_kind kind,
 		return;
 	}
 	n->kind = kind;
-	n->parent_pid = parent_pid;
+	n->pad = 0;
 	n->boot_ns = bpf_ktime_get_boot_ns();
 	n->process = identity_of(task);
+	n->parent = parent ? identity_of(parent) : (struct weft_identity){ 0 };
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
 	bpf_ringbuf_submit(n, kind == WEFT_NOTICE_PROBE ? BPF_RB_FORCE_WAKEUP
 							: BPF_RB_NO_WAKEUP);
@@ -58,7 +59,7 @@ static __always_inline void ask_for_context(struct task_struct *task,
 		return;
 	if (bpf_map_update_elem(&probes_asked, who, &now, BPF_NOEXIST))
 		return; /* busy, or another CPU was first: the next asks */
-	notify(WEFT_NOTICE_PROBE, task, 0, epoch);
+	notify(WEFT_NOTICE_PROBE, task, NULL, epoch);
 }
 
 #endif

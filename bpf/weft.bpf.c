@@ -81,7 +81,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 			return 0;
 		bpf_map_update_elem(&target_processes, &pid, &start, BPF_ANY);
 	}
-	notify(WEFT_NOTICE_FORK, child, parent->tgid, current_epoch);
+	notify(WEFT_NOTICE_FORK, child, parent, current_epoch);
 	return 0;
 }
 
@@ -89,7 +89,7 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
 	if (is_target(task))
-		notify(WEFT_NOTICE_EXEC, task, 0, current_epoch);
+		notify(WEFT_NOTICE_EXEC, task, NULL, current_epoch);
 	return 0;
 }
 
@@ -106,7 +106,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	if (config.filter)
 		bpf_map_delete_elem(&target_processes, &pid);
 	if (wanted)
-		notify(WEFT_NOTICE_EXIT, task, 0, current_epoch);
+		notify(WEFT_NOTICE_EXIT, task, NULL, current_epoch);
 	return 0;
 }
 

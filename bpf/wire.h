@@ -183,7 +183,7 @@ struct weft_sample {
 };
 
 enum weft_notice_kind {
-	WEFT_NOTICE_FORK = 1, /* process = the child, parent_pid set */
+	WEFT_NOTICE_FORK = 1, /* process = the child */
 	WEFT_NOTICE_EXEC,     /* process = the new identity */
 	WEFT_NOTICE_EXIT,     /* last thread is gone */
 	WEFT_NOTICE_PROBE,    /* first detail sample of a process: find its
@@ -194,9 +194,10 @@ enum weft_notice_kind {
  * so that a flood of samples cannot hide it. */
 struct weft_notice {
 	__u32 kind; /* enum weft_notice_kind */
-	__u32 parent_pid;
+	__u32 pad;
 	__u64 boot_ns;
 	struct weft_identity process;
+	struct weft_identity parent; /* FORK only */
 	char comm[WEFT_COMM_LEN];
 };
 

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+#include "collector/ledger.h"
+
+const char *const ledger_names[LEDGER_ENTRIES] = {
+	[WEFT_FIRED] = "fired",
+	[WEFT_COUNTED] = "counted",
+	[WEFT_FILTERED] = "filtered",
+	[WEFT_IDLE] = "idle",
+	[WEFT_LOST_COUNTS_FULL] = "lost_counts_full",
+	[WEFT_LOST_BUSY] = "lost_busy",
+	[WEFT_SELECTED] = "selected",
+	[WEFT_PASSED_OVER] = "passed_over",
+	[WEFT_LOST_RING_FULL] = "lost_ring_full",
+	[WEFT_LOST_RING_BUSY] = "lost_ring_busy",
+	[WEFT_STACK_LOST] = "stack_lost",
+	[WEFT_SIDEBAND_LOST_NOTICE] = "sideband_lost_notice",
+	[WEFT_CONTEXT_OK + WEFT_CTX_OK] = "context_ok",
+	[WEFT_CONTEXT_OK + WEFT_CTX_NULL] = "context_null",
+	[WEFT_CONTEXT_OK + WEFT_CTX_ZERO] = "context_zero",
+	[WEFT_CONTEXT_OK + WEFT_CTX_UPDATING] = "context_updating",
+	[WEFT_CONTEXT_OK + WEFT_CTX_UNTOUCHED] = "context_untouched",
+	[WEFT_CONTEXT_OK + WEFT_CTX_HALF] = "context_half",
+	[WEFT_CONTEXT_OK + WEFT_CTX_E_TP] = "context_e_tp",
+	[WEFT_CONTEXT_OK + WEFT_CTX_E_DTV] = "context_e_dtv",
+	[WEFT_CONTEXT_OK + WEFT_CTX_E_SLOT] = "context_e_slot",
+	[WEFT_CONTEXT_OK + WEFT_CTX_E_RECORD] = "context_e_record",
+	[WEFT_CONTEXT_OK + WEFT_CTX_SKIPPED_WORKER] = "context_skipped_worker",
+	[WEFT_CONTEXT_OK + WEFT_CTX_NO_ENTRY] = "context_no_entry",
+	[WEFT_CONTEXT_OK + WEFT_CTX_STALE_ENTRY] = "context_stale_entry",
+	[WEFT_CONTEXT_OK + 13] = "reserved_13",
+	[WEFT_CONTEXT_OK + 14] = "reserved_14",
+	[WEFT_CONTEXT_OK + 15] = "reserved_15",
+	[LEDGER_STORED] = "stored",
+	[LEDGER_LOST_DISCARDED] = "lost_discarded",
+	[LEDGER_LOST_COUNTS_DISCARDED] = "lost_counts_discarded",
+	[LEDGER_TRUNCATED] = "truncated",
+	[LEDGER_BROKEN] = "broken",
+	[LEDGER_AMBIGUOUS_MAP] = "ambiguous_map",
+	[LEDGER_PROBE_DEFERRED] = "probe_deferred",
+	[LEDGER_SIDEBAND_LOST] = "sideband_lost",
+	[LEDGER_THROTTLED] = "throttled",
+	[LEDGER_DUE] = "due",
+	[LEDGER_NOT_RUN] = "not_run",
+};
+
+const char *const context_source_names[WEFT_SOURCE_COUNT] = {
+	[WEFT_SOURCE_NONE] = "none",
+	[WEFT_SOURCE_OTEL] = "otel",
+};
+
+const char *const context_status_names[WEFT_CTX_COUNT] = {
+	[WEFT_CTX_OK] = "ok",
+	[WEFT_CTX_NULL] = "null",
+	[WEFT_CTX_ZERO] = "zero",
+	[WEFT_CTX_UPDATING] = "updating",
+	[WEFT_CTX_UNTOUCHED] = "untouched",
+	[WEFT_CTX_HALF] = "half",
+	[WEFT_CTX_E_TP] = "e_tp",
+	[WEFT_CTX_E_DTV] = "e_dtv",
+	[WEFT_CTX_E_SLOT] = "e_slot",
+	[WEFT_CTX_E_RECORD] = "e_record",
+	[WEFT_CTX_SKIPPED_WORKER] = "skipped_worker",
+	[WEFT_CTX_NO_ENTRY] = "no_entry",
+	[WEFT_CTX_STALE_ENTRY] = "stale_entry",
+};
+
+int ledger_add_kernel(struct batch *b, uint32_t event,
+		      const struct weft_ledger *kernel)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < WEFT_KERNEL_ENTRIES && !rc; i++) {
+		if (i >= WEFT_CONTEXT_OK + WEFT_CTX_COUNT &&
+		    i <= WEFT_CONTEXT_LAST)
+			continue; /* reserved: no such status yet */
+		rc = batch_ledger(b, event, i, kernel->entry[i].count,
+				  kernel->entry[i].value);
+	}
+	for (uint32_t i = WEFT_KERNEL_ENTRIES; i < LEDGER_ENTRIES && !rc; i++)
+		rc = i == LEDGER_THROTTLED
+			     ? batch_ledger_unmeasured(b, event, i)
+			     : batch_ledger(b, event, i, 0, 0);
+	return rc;
+}

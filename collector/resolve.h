@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From addresses to places: the counts, stacks and detail records of an
+ * interval become rows of a batch.
+ */
+#ifndef WEFT_RESOLVE_H
+#define WEFT_RESOLVE_H
+
+#include "collector/batch.h"
+#include "collector/kernel.h"
+#include "collector/proc.h"
+#include "collector/shape.h"
+
+/* What came out of the kernel for one epoch. */
+struct harvest {
+	uint64_t start_ns, end_ns; /* boot */
+	struct shape shape;
+	struct weft_sample *samples; /* owned */
+	size_t n_samples, samples_room;
+	/* Records that found no room in memory. */
+	uint64_t lost_samples, lost_samples_value;
+};
+
+void harvest_release(struct harvest *h);
+
+struct resolver {
+	struct procs *procs;
+	struct kernel *kernel;
+	struct binaries *binaries;
+	struct inspect *inspect;
+	void (*on_answer)(void *ctx); /* see procs_opts */
+	void *ctx;
+	uint32_t roots_waiting; /* requests not answered yet */
+};
+
+/* Ask for what the harvest needs and is not known: mappings of processes that
+ * were there before. Wait for procs_waiting() to fall to 0. */
+void resolve_want_maps(struct resolver *r, const struct harvest *h);
+
+/* Then: where stacks may end in the binaries that they end in. Wait for
+ * roots_waiting to fall to 0. */
+void resolve_want_roots(struct resolver *r, const struct harvest *h);
+
+/*
+ * Then: add it all to the batch. What finds no room in it is counted in its
+ * ledger. Fails only if not even that is possible.
+ */
+int resolve(struct resolver *r, const struct harvest *h,
+	    struct batch *b) MUST_CHECK;
+
+#endif
