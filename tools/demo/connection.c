@@ -22,11 +22,7 @@
 #include "route.h"
 #include "truth.h"
 
-enum {
-	READ_BYTES = 8192,
-	URL_BYTES = 128,
-	NAME_BYTES = 16
-};
+enum { READ_BYTES = 8192 };
 
 /* Text that arrives in pieces; what is too long is kept as too long. */
 struct text {
