@@ -2,7 +2,7 @@
 /*
  * The load generator: clients that each keep one connection to the demo
  * service and send the next planned request as soon as the last is answered,
- * for a number of seconds. Loopback only.
+ * for a number of seconds or until SIGTERM or SIGINT. Loopback only.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -11,6 +11,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,6 +70,14 @@ static const char usage[] =
 	"  --slow PERCENT  of requests that cost 10 times and more (3)\n"
 	"  --list FILE     write what was sent: trace ID, route, cost, status,\n"
 	"                  latency\n";
+
+static volatile sig_atomic_t is_stopping;
+
+static void on_stop(int number)
+{
+	(void)number;
+	is_stopping = 1;
+}
 
 static uint64_t now_ns(void)
 {
@@ -184,7 +193,7 @@ static void *run_client(void *arg)
 	http_parser_init(&parser, HTTP_RESPONSE);
 	parser.data = client;
 	rc = connect_client(client);
-	while (rc == 0 && now_ns() < client->load->deadline_ns)
+	while (rc == 0 && !is_stopping && now_ns() < client->load->deadline_ns)
 		rc = exchange(client, &parser);
 	if (client->fd >= 0)
 		close(client->fd);
@@ -330,6 +339,8 @@ int main(int argc, char **argv)
 {
 	struct options o;
 	struct load load = { .options = &o };
+	const struct sigaction stop = { .sa_handler = on_stop,
+					.sa_flags = SA_RESTART };
 	int rc = parse_options(argc, argv, &o);
 
 	if (rc != 0)
@@ -344,6 +355,9 @@ int main(int argc, char **argv)
 		fputs("trace_id\troute\tcost\tstatus\tstart_ns\ttaken_ns\n",
 		      load.list);
 	}
+	/* restart calls: a request under way is answered and counted */
+	sigaction(SIGTERM, &stop, NULL);
+	sigaction(SIGINT, &stop, NULL);
 	rc = run(&load);
 	if (load.list && fclose(load.list) != 0)
 		rc = -1;
