@@ -317,8 +317,9 @@ static bool is_stack(const void *entry, const void *wanted)
 	const struct store_stack *a = &w->batch->stacks.row[number_of(entry)];
 
 	return a->status == b->status && a->depth == b->depth &&
-	       !memcmp(w->batch->stack_frames + a->first, w->frames,
-		       a->depth * sizeof(*w->frames));
+	       (!a->depth ||
+		!memcmp(w->batch->stack_frames + a->first, w->frames,
+		       a->depth * sizeof(*w->frames)));
 }
 
 int batch_stack(struct batch *b, enum store_stack_status status,
@@ -346,8 +347,9 @@ int batch_stack(struct batch *b, enum store_stack_status status,
 		rc = table_add(&b->stacks.index, hash, entry_of(b->stacks.n));
 	if (rc)
 		return rc;
-	memcpy(b->stack_frames + b->n_stack_frames, frames,
-	       n * sizeof(*frames));
+	if (n)
+		memcpy(b->stack_frames + b->n_stack_frames, frames,
+		       n * sizeof(*frames));
 	b->n_stack_frames += n;
 	*out = b->stacks.n;
 	b->stacks.row[b->stacks.n++] = row;

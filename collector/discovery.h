@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which processes publish trace context, and where: asked of inspectors when
+ * a process is first sampled, when it says that it published, and again from
+ * time to time; told to the kernel program.
+ */
+#ifndef WEFT_DISCOVERY_H
+#define WEFT_DISCOVERY_H
+
+#include "collector/probe.h"
+#include "collector/proc.h"
+
+struct discovery;
+
+int discovery_open(struct discovery **out, uv_loop_t *loop,
+		   struct probe *probe, struct inspect *inspect,
+		   struct procs *procs, struct weft_err *err) MUST_CHECK;
+/* Memory goes when the loop has closed its handle. NULL is fine. */
+void discovery_close(struct discovery *d);
+
+/* Take what concerns us of the side-band; ignores the rest. */
+void discovery_event(struct discovery *d, const struct sideband_event *event);
+
+/* Answers that had to wait since the last call: inspectors were busy, or the
+ * process was too young. */
+uint64_t discovery_take_deferred(struct discovery *d);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names for frames, each asked for once, when the frame is first stored. They
+ * arrive later than the frames and are written in transactions of their own.
+ */
+#ifndef WEFT_NAMING_H
+#define WEFT_NAMING_H
+
+#include "collector/batch.h"
+#include "collector/writer.h"
+
+struct naming;
+
+int naming_open(struct naming **out, struct inspect *inspect,
+		struct writer *writer, struct weft_err *err) MUST_CHECK;
+
+/* Requests under way are forgotten: close the inspectors first. */
+void naming_close(struct naming *n); /* NULL is fine */
+
+/* A batch was stored: ask for the names of its new frames. A
+ * writer_stored_fn's arguments. */
+void naming_add(struct naming *n, const struct batch *b,
+		const struct store_frame_row *rows, size_t n_rows);
+
+/* Ask again for what the inspectors were too busy for, and hand what has
+ * arrived to the writer. Call once per interval. */
+void naming_tick(struct naming *n);
+
+/* Frames whose names are still to come. */
+size_t naming_waiting(const struct naming *n);
+
+/* Tell whom to call when an answer has arrived. */
+void naming_on_answer(struct naming *n, void (*fn)(void *ctx), void *ctx);
+
+#endif

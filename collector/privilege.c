@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/capability.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "collector/privilege.h"
+
+static bool has(cap_value_t capability)
+{
+	cap_t caps = cap_get_proc();
+	cap_flag_value_t value = CAP_CLEAR;
+
+	if (!caps)
+		return false;
+	cap_get_flag(caps, capability, CAP_EFFECTIVE, &value);
+	cap_free(caps);
+	return value == CAP_SET;
+}
+
+int privilege_check(const char **warning, struct weft_err *err)
+{
+	static const struct {
+		cap_value_t capability;
+		const char *name, *why;
+	} needed[] = {
+		{ CAP_BPF, "CAP_BPF", "load its kernel program" },
+		{ CAP_PERFMON, "CAP_PERFMON", "sample with it" },
+	};
+
+	*warning = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+		if (!has(needed[i].capability) && !has(CAP_SYS_ADMIN))
+			return weft_fail(err, -EPERM,
+					 "no permission: weft record needs %s to %s; run it as root, or with sudo",
+					 needed[i].name, needed[i].why);
+	if (!has(CAP_SYS_PTRACE))
+		*warning = "without CAP_SYS_PTRACE other users' processes have no names and no trace IDs";
+	else if (!has(CAP_SYSLOG))
+		*warning = "without CAP_SYSLOG kernel functions may have no names";
+	return 0;
+}
+
+/* The user who called sudo. Returns false where nobody did. */
+static bool sudo_user(uid_t *uid, gid_t *gid)
+{
+	const char *u = getenv("SUDO_UID"), *g = getenv("SUDO_GID");
+	uint64_t user, group;
+
+	if (geteuid() != 0 || !u || !g ||
+	    weft_parse_u64(u, 1, UINT32_MAX - 1, &user) ||
+	    weft_parse_u64(g, 0, UINT32_MAX - 1, &group))
+		return false;
+	*uid = user;
+	*gid = group;
+	return true;
+}
+
+static int become(uid_t uid, gid_t gid, struct weft_err *err)
+{
+	const struct passwd *user = getpwuid(uid);
+	int rc = user ? initgroups(user->pw_name, gid) : setgroups(0, NULL);
+
+	if (!rc)
+		rc = setresgid(gid, gid, gid);
+	if (!rc)
+		rc = setresuid(uid, uid, uid);
+	if (rc) {
+		rc = -errno;
+		return weft_fail(err, rc, "cannot become user %u: %s", uid,
+				 strerror(-rc));
+	}
+	return 0;
+}
+
+int privilege_become_user(struct weft_err *err)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return sudo_user(&uid, &gid) ? become(uid, gid, err) : 0;
+}
+
+int privilege_drop(struct weft_err *err)
+{
+	/* Root writes where it was told to, whoever owns the directory, and
+	 * ends the program after `--`. */
+	static const cap_value_t kept[] = { CAP_DAC_OVERRIDE, CAP_FOWNER,
+					    CAP_CHOWN, CAP_KILL };
+	bool is_root = geteuid() == 0;
+	uid_t uid;
+	gid_t gid;
+	cap_t caps;
+	int rc = 0;
+
+	if (sudo_user(&uid, &gid))
+		return become(uid, gid, err);
+	caps = cap_init();
+	if (!caps)
+		return weft_fail(err, -ENOMEM, "cannot drop privileges: out of memory");
+	if (is_root &&
+	    (cap_set_flag(caps, CAP_PERMITTED, ARRAY_LEN(kept), kept, CAP_SET) ||
+	     cap_set_flag(caps, CAP_EFFECTIVE, ARRAY_LEN(kept), kept, CAP_SET)))
+		rc = -errno;
+	if (!rc && cap_set_proc(caps)) {
+		/* Under a reduced bounding set root may lack some of them. */
+		cap_clear(caps);
+		if (cap_set_proc(caps))
+			rc = -errno;
+	}
+	cap_free(caps);
+	/* Inspectors and tests may look at us, as at any process. */
+	prctl(PR_SET_DUMPABLE, 1);
+	if (rc)
+		return weft_fail(err, rc, "cannot drop privileges: %s",
+				 strerror(-rc));
+	return 0;
+}

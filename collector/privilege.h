@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* What recording needs of privilege, and giving up what it needs no more. */
+#ifndef WEFT_PRIVILEGE_H
+#define WEFT_PRIVILEGE_H
+
+#include "store/weft.h"
+
+/*
+ * Check that recording is possible at all. -EPERM names the missing
+ * capability. *warning is set where it is possible but something will be
+ * missing (static text), else NULL.
+ */
+int privilege_check(const char **warning, struct weft_err *err) MUST_CHECK;
+
+/*
+ * Once the kernel program and the timers are there: become the user who
+ * called sudo, if one did, and keep only the capabilities that the loop needs
+ * (none for that user; for root, those that let it write where it was told
+ * to). The inspectors are processes of their own and keep theirs.
+ */
+int privilege_drop(struct weft_err *err) MUST_CHECK;
+
+/* Become the user who called sudo for good, without any capability; nothing
+ * where nobody did. For the program after `--`. */
+int privilege_become_user(struct weft_err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/grow.h"
+#include "collector/writer.h"
+
+enum {
+	RETRY_MS = 1000,
+	/* A log of this size is worth moving into the file. */
+	CHECKPOINT_BYTES = 4 * 1024 * 1024,
+};
+
+enum job_kind { JOB_BATCH, JOB_NAMES, JOB_CHECKPOINT };
+
+struct job {
+	struct job *next;
+	enum job_kind kind;
+	struct batch *batch; /* owned */
+	struct store_frame_row *rows; /* owned */
+	size_t n_rows;
+	struct name_list names;
+	int rc;
+	struct weft_err err;
+};
+
+struct writer {
+	struct writer_opts opts;
+	struct job *first, *last; /* owned; first is being done, if busy */
+	size_t n_jobs;
+	bool busy;
+	uv_work_t work;
+	uv_timer_t *retry; /* owned by the loop once closed */
+	struct weft_err error; /* code 0: none */
+	uint64_t wal_bytes;
+};
+
+int name_list_add(struct name_list *l, int64_t frame_id, const char *name,
+		  const char *linkage_name, const char *source)
+{
+	const char *texts[] = { name, linkage_name, source };
+	store_text at[ARRAY_LEN(texts)] = { 0 };
+
+	if (GROW(l->rows, l->n + 1, l->room))
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		size_t size = texts[i] ? strlen(texts[i]) + 1 : 0;
+
+		if (size < 2)
+			continue;
+		if (GROW(l->text, l->n_text + size + 1, l->text_room))
+			return -ENOMEM;
+		if (!l->n_text)
+			l->text[l->n_text++] = '\0';
+		memcpy(l->text + l->n_text, texts[i], size);
+		at[i] = l->n_text;
+		l->n_text += size;
+	}
+	l->rows[l->n++] = (struct store_name){
+		.frame_id = frame_id,
+		.name = at[0],
+		.linkage_name = at[1],
+		.source = at[2],
+	};
+	return 0;
+}
+
+void name_list_release(struct name_list *l)
+{
+	free(l->rows);
+	free(l->text);
+	*l = (struct name_list){ 0 };
+}
+
+static void job_free(struct job *job)
+{
+	batch_free(job->batch);
+	name_list_release(&job->names);
+	free(job->rows);
+	free(job);
+}
+
+int writer_open(struct writer **out, const struct writer_opts *opts,
+		struct weft_err *err)
+{
+	struct writer *w = calloc(1, sizeof(*w));
+
+	*out = NULL;
+	if (w)
+		w->retry = malloc(sizeof(*w->retry));
+	if (!w || !w->retry) {
+		free(w);
+		store_abandon(opts->store);
+		return weft_fail(err, -ENOMEM, "cannot write: out of memory");
+	}
+	w->opts = *opts;
+	uv_timer_init(opts->loop, w->retry);
+	w->retry->data = w;
+	*out = w;
+	return 0;
+}
+
+/* On the worker thread: all that touches the store. */
+static void do_job(uv_work_t *work)
+{
+	struct writer *w = work->data;
+	struct job *job = w->first;
+	struct store_batch view;
+
+	job->err = (struct weft_err){ 0 };
+	switch (job->kind) {
+	case JOB_BATCH:
+		batch_view(job->batch, &view);
+		job->rc = store_write(w->opts.store, &view, job->rows,
+				      &job->err);
+		break;
+	case JOB_NAMES:
+		job->rc = store_write_names(w->opts.store, job->names.rows,
+					    job->names.n, job->names.text,
+					    job->names.n_text, &job->err);
+		break;
+	case JOB_CHECKPOINT:
+		job->rc = 0;
+		break;
+	}
+	/* A log that cannot be moved yet stays; its size is watched. */
+	if (job->kind == JOB_CHECKPOINT ||
+	    store_wal_bytes(w->opts.store) >= CHECKPOINT_BYTES)
+		(void)store_checkpoint(w->opts.store, NULL);
+}
+
+static void start(struct writer *w);
+
+static void after_job(uv_work_t *work, int status)
+{
+	struct writer *w = work->data;
+	struct job *job = w->first;
+	bool is_over;
+
+	(void)status;
+	w->busy = false;
+	w->wal_bytes = store_wal_bytes(w->opts.store);
+	is_over = !job->rc || job->rc == -EPROTO || job->rc == -EINVAL;
+	if (job->rc)
+		w->error = job->err;
+	else
+		w->error = (struct weft_err){ 0 };
+	if (is_over) {
+		w->first = job->next;
+		if (!w->first)
+			w->last = NULL;
+		w->n_jobs--;
+		if (!job->rc && job->kind == JOB_BATCH)
+			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
+					  job->n_rows);
+		job_free(job);
+		start(w);
+	}
+	if (!is_over || !w->first)
+		w->opts.on_idle(w->opts.ctx);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+	start(timer->data);
+}
+
+static void start(struct writer *w)
+{
+	if (w->busy || !w->first)
+		return;
+	w->work.data = w;
+	w->busy = !uv_queue_work(w->opts.loop, &w->work, do_job, after_job);
+	if (!uv_is_active((uv_handle_t *)w->retry))
+		uv_timer_start(w->retry, on_retry, RETRY_MS, RETRY_MS);
+}
+
+static struct job *queue(struct writer *w, enum job_kind kind)
+{
+	struct job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return NULL;
+	job->kind = kind;
+	if (w->last)
+		w->last->next = job;
+	else
+		w->first = job;
+	w->last = job;
+	w->n_jobs++;
+	return job;
+}
+
+void writer_batch(struct writer *w, struct batch *b)
+{
+	struct store_batch view;
+	struct store_frame_row *rows;
+	struct job *job;
+
+	batch_view(b, &view);
+	rows = calloc(view.n_frames + 1, sizeof(*rows));
+	job = rows ? queue(w, JOB_BATCH) : NULL;
+	if (!job) {
+		w->error.code = 0;
+		weft_fail(&w->error, -ENOMEM,
+			  "cannot write an interval: out of memory");
+		free(rows);
+		batch_free(b);
+		return;
+	}
+	job->batch = b;
+	job->rows = rows;
+	job->n_rows = view.n_frames;
+	start(w);
+}
+
+void writer_names(struct writer *w, struct name_list *names)
+{
+	struct job *job = names->n ? queue(w, JOB_NAMES) : NULL;
+
+	if (!job) {
+		name_list_release(names);
+		return;
+	}
+	job->names = *names;
+	*names = (struct name_list){ 0 };
+	start(w);
+}
+
+void writer_checkpoint(struct writer *w)
+{
+	if (!w->first && queue(w, JOB_CHECKPOINT))
+		start(w);
+}
+
+size_t writer_queued(const struct writer *w)
+{
+	return w->n_jobs;
+}
+
+uint64_t writer_wal_bytes(const struct writer *w)
+{
+	return w->wal_bytes;
+}
+
+const struct weft_err *writer_error(const struct writer *w)
+{
+	return w->error.code ? &w->error : NULL;
+}
+
+static void on_closed(uv_handle_t *handle)
+{
+	free(handle);
+}
+
+int writer_close(struct writer *w, uint64_t ended_ns, bool abandon,
+		 struct weft_err *err)
+{
+	int rc = 0;
+
+	if (!w)
+		return 0;
+	uv_timer_stop(w->retry);
+	uv_close((uv_handle_t *)w->retry, on_closed);
+	while (w->first) {
+		struct job *job = w->first;
+
+		w->first = job->next;
+		job_free(job);
+	}
+	if (abandon)
+		store_abandon(w->opts.store);
+	else
+		rc = store_close(w->opts.store, ended_ns, err);
+	free(w);
+	return rc;
+}

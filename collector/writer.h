@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The one thread that touches the file: it takes batches and names in order,
+ * one at a time, off the loop. The loop learns how each ended.
+ */
+#ifndef WEFT_WRITER_H
+#define WEFT_WRITER_H
+
+#include "collector/batch.h"
+#include "store/store.h"
+
+#include <uv.h>
+
+struct writer;
+
+/* A batch was stored; rows are borrowed (n of them, one per frame). */
+typedef void writer_stored_fn(void *ctx, const struct batch *b,
+			      const struct store_frame_row *rows, size_t n);
+
+struct writer_opts {
+	uv_loop_t *loop;
+	struct store *store; /* consumed */
+	writer_stored_fn *on_stored;
+	/* The queue ran empty, or a write failed and is being retried. */
+	void (*on_idle)(void *ctx);
+	void *ctx;
+};
+
+int writer_open(struct writer **out, const struct writer_opts *opts,
+		struct weft_err *err) MUST_CHECK;
+
+/* Queue a batch (consumed). A write that fails for want of room, for a lock,
+ * or for I/O is tried again each second; see writer_error(). */
+void writer_batch(struct writer *w, struct batch *b);
+
+/* Names under construction: text and rows that refer to it. */
+struct name_list {
+	struct store_name *rows; /* owned */
+	size_t n, room;
+	char *text; /* owned; text[0] is NUL */
+	size_t n_text, text_room;
+};
+
+int name_list_add(struct name_list *l, int64_t frame_id, const char *name,
+		  const char *linkage_name, const char *source) MUST_CHECK;
+void name_list_release(struct name_list *l);
+
+/* Queue names; the list is emptied. */
+void writer_names(struct writer *w, struct name_list *names);
+
+/* Jobs queued or being written. */
+size_t writer_queued(const struct writer *w);
+
+/* Bytes in the file's write-ahead log after the last write. */
+uint64_t writer_wal_bytes(const struct writer *w);
+
+/* Have the log checkpointed again, even if nothing is to be written. */
+void writer_checkpoint(struct writer *w);
+
+/* The failure that is being retried, NULL if none. Borrowed. A code of
+ * -EPROTO or -EINVAL is not retried: the job was dropped. */
+const struct weft_err *writer_error(const struct writer *w);
+
+/*
+ * End the recording: call when nothing is queued. Closes the store on the
+ * calling thread. With abandon, the queue is dropped and the file left as a
+ * crash would leave it: valid, without an end. Frees w. NULL is fine.
+ */
+int writer_close(struct writer *w, uint64_t ended_ns, bool abandon,
+		 struct weft_err *err);
+
+#endif
