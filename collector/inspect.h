@@ -12,7 +12,8 @@
  *
  * Callbacks run on the loop, exactly once per request, in no stated order,
  * never from within the call that made the request. What they are given is
- * borrowed for the call.
+ * borrowed for the call. A request returns 0, or -ENOMEM: then nothing was
+ * asked and no callback comes.
  */
 #ifndef WEFT_INSPECT_H
 #define WEFT_INSPECT_H
@@ -25,12 +26,12 @@
 /* What of a request went wrong, if anything. Counted by the caller. */
 enum inspect_status {
 	INSPECT_OK,
-	INSPECT_GONE,	  /* the process ended, or its pid is another's now */
+	INSPECT_GONE,     /* the process ended, or its pid is another's now */
 	INSPECT_REFUSED,  /* not readable, not a regular file, wrong identity,
 			     not what it should be (bad ELF) */
 	INSPECT_TIMEOUT,  /* missed the deadline; target barred */
 	INSPECT_CRASHED,  /* inspector died; target barred */
-	INSPECT_BARRED,	  /* target was barred earlier */
+	INSPECT_BARRED,   /* target was barred earlier */
 	INSPECT_DEFERRED, /* queue full: ask again later */
 	INSPECT_STATUSES
 };
@@ -45,18 +46,18 @@ struct inspect_server {
 
 /*
  * Fork the server. Call while single-threaded and privileged; it keeps only
- * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYS_CHROOT and what map_files
- * needs, ignores SIGINT, SIGTERM and SIGHUP, and ends (with all inspectors)
- * when the control socket closes.
+ * CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH and CAP_CHECKPOINT_RESTORE (for
+ * map_files), ignores SIGINT, SIGTERM and SIGHUP, and ends (with all
+ * inspectors) when the control socket closes.
  */
 int inspect_fork(struct inspect_server *server,
 		 struct weft_err *err) MUST_CHECK;
 
 struct inspect_opts {
-	uint32_t workers;	/* 0: 2 */
-	uint32_t queue;		/* requests waiting, at most; 0: 4096 */
-	uint64_t deadline_ns;	/* of one request; 0: 2 s */
-	uint64_t bar_ns;	/* 0: 1 h */
+	uint32_t workers;     /* 0: 2 */
+	uint32_t queue;       /* requests waiting, at most; 0: 4096 */
+	uint64_t deadline_ns; /* of one request; 0: 2 s */
+	uint64_t bar_ns;      /* 0: 1 h */
 };
 
 /*
@@ -84,7 +85,10 @@ void inspect_read_totals(const struct inspect *in, struct inspect_totals *out);
  * /proc; call at most once per interval. */
 uint64_t inspect_cpu_ns(const struct inspect *in);
 
-enum { INSPECT_BUILD_ID_MAX = 20, INSPECT_MAPPINGS_MAX = 8192 };
+enum {
+	INSPECT_BUILD_ID_MAX = 20,
+	INSPECT_MAPPINGS_MAX = 8192
+};
 
 /* An executable mapping. */
 struct inspect_mapping {
@@ -101,7 +105,7 @@ struct inspect_mapping {
 struct inspect_process {
 	const char *comm, *exe, *cgroup; /* "" where not readable */
 	uint32_t parent_pid;
-	uint32_t inner_pid; /* last number of NSpid */
+	uint32_t inner_pid;                     /* last number of NSpid */
 	const struct inspect_mapping *mappings; /* ascending by start */
 	size_t n_mappings;
 	bool mappings_cut; /* there were more than INSPECT_MAPPINGS_MAX */
@@ -116,15 +120,15 @@ typedef void inspect_process_fn(void *ctx, enum inspect_status status,
  * after; who.exec_seq is not visible in /proc and only echoed by the caller.
  * Never reads cmdline or environ.
  */
-void inspect_process(struct inspect *in, const struct weft_identity *who,
-		     inspect_process_fn *fn, void *ctx);
+int inspect_process(struct inspect *in, const struct weft_identity *who,
+		    inspect_process_fn *fn, void *ctx);
 
 /* Where the mapped file of a binary can be found, and what proves it. */
 struct inspect_file {
-	uint32_t pid;	    /* a process that maps it; may have ended */
-	uint64_t start_ns;  /* of that process */
+	uint32_t pid;      /* a process that maps it; may have ended */
+	uint64_t start_ns; /* of that process */
 	uint64_t map_start, map_end; /* its mapping there; 0, 0: not known */
-	const char *path;   /* as mapped, in that process's root; borrowed */
+	const char *path; /* as mapped, in that process's root; borrowed */
 	uint64_t inode;
 	uint32_t dev_major, dev_minor;
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
@@ -132,13 +136,16 @@ struct inspect_file {
 				  inode do */
 };
 
-enum { INSPECT_NAMES_MAX = 512, INSPECT_ROOTS_MAX = 16 };
+enum {
+	INSPECT_NAMES_MAX = 512,
+	INSPECT_ROOTS_MAX = 16
+};
 
 struct inspect_name {
-	const char *name;	  /* demangled; NULL: none covers the offset */
+	const char *name;         /* demangled; NULL: none covers the offset */
 	const char *linkage_name; /* NULL: same as name */
-	const char *source;	  /* "symtab", "dynsym", "perf-map", "vdso" */
-	uint64_t start;		  /* file offset of the function */
+	const char *source;       /* "symtab", "dynsym", "perf-map", "vdso" */
+	uint64_t start;           /* file offset of the function */
 };
 
 typedef void inspect_names_fn(void *ctx, enum inspect_status status,
@@ -149,9 +156,9 @@ typedef void inspect_names_fn(void *ctx, enum inspect_status status,
  * belongs to offsets[i]. Opened in this order, each tried only if it proves
  * to be the mapped file: /proc/PID/map_files, /proc/PID/root + path, path.
  */
-void inspect_names(struct inspect *in, const struct inspect_file *file,
-		   const uint64_t *offsets, size_t n, inspect_names_fn *fn,
-		   void *ctx);
+int inspect_names(struct inspect *in, const struct inspect_file *file,
+		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
+		  void *ctx);
 
 /* A range of file offsets in which a stack may end: the code that calls main
  * or a thread's function. */
@@ -168,34 +175,34 @@ typedef void inspect_roots_fn(void *ctx, enum inspect_status status,
  * unwind entry; the one just before exported __libc_start_main; entries
  * whose return address is undefined).
  */
-void inspect_roots(struct inspect *in, const struct inspect_file *file,
-		   inspect_roots_fn *fn, void *ctx);
+int inspect_roots(struct inspect *in, const struct inspect_file *file,
+		  inspect_roots_fn *fn, void *ctx);
 
 /*
  * Name n absolute addresses of a process from its JIT's perf map
  * (/proc/PID/root/tmp/perf-INNER.map, opened with care: regular file, owned
  * by the process's user or root, bounded).
  */
-void inspect_perf_map(struct inspect *in, const struct weft_identity *who,
-		      uint32_t inner_pid, const uint64_t *addresses, size_t n,
-		      inspect_names_fn *fn, void *ctx);
+int inspect_perf_map(struct inspect *in, const struct weft_identity *who,
+		     uint32_t inner_pid, const uint64_t *addresses, size_t n,
+		     inspect_names_fn *fn, void *ctx);
 
 /* How looking for a process's trace context ended. */
 enum inspect_context_state {
-	INSPECT_CONTEXT_FOUND,		/* entry is usable */
-	INSPECT_CONTEXT_NO_MAPPING,	/* no process context published */
-	INSPECT_CONTEXT_BAD_HEADER,	/* signature, version, size, or payload */
-	INSPECT_CONTEXT_CHANGING,	/* being updated: ask again */
+	INSPECT_CONTEXT_FOUND,      /* entry is usable */
+	INSPECT_CONTEXT_NO_MAPPING, /* no process context published */
+	INSPECT_CONTEXT_BAD_HEADER, /* signature, version, size, or payload */
+	INSPECT_CONTEXT_CHANGING,   /* being updated: ask again */
 	INSPECT_CONTEXT_UNKNOWN_SCHEMA, /* schema_version is none we read */
-	INSPECT_CONTEXT_NO_SYMBOL,	/* no module defines the variable */
-	INSPECT_CONTEXT_UNRESOLVED,	/* defined, but not locatable (yet) */
+	INSPECT_CONTEXT_NO_SYMBOL,      /* no module defines the variable */
+	INSPECT_CONTEXT_UNRESOLVED,     /* defined, but not locatable (yet) */
 };
 
 struct inspect_context {
 	enum inspect_context_state state;
 	struct weft_context_entry entry; /* process is the request's */
-	uint64_t published_ns;		 /* changes with every update */
-	const char *service;		 /* service.name; "" if none */
+	uint64_t published_ns;           /* changes with every update */
+	const char *service;             /* service.name; "" if none */
 };
 
 typedef void inspect_context_fn(void *ctx, enum inspect_status status,
@@ -203,7 +210,7 @@ typedef void inspect_context_fn(void *ctx, enum inspect_status status,
 
 /* Find where the process keeps its threads' trace context: OTEP 4719's
  * mapping, then OTEP 4947's variable. Reads the process's memory. */
-void inspect_context(struct inspect *in, const struct weft_identity *who,
-		     inspect_context_fn *fn, void *ctx);
+int inspect_context(struct inspect *in, const struct weft_identity *who,
+		    inspect_context_fn *fn, void *ctx);
 
 #endif

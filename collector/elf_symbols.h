@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of an ELF file by address. A name is given only where a
+ * symbol's own size covers the address; the nearest symbol is no answer.
+ */
+#ifndef WEFT_ELF_SYMBOLS_H
+#define WEFT_ELF_SYMBOLS_H
+
+#include "collector/elf_file.h"
+
+struct symbols; /* independent of the file once loaded */
+
+/*
+ * Load .symtab and .dynsym. Returns 0 (also where there is neither),
+ * -ENOEXEC (not for this machine), -EFBIG (beyond a limit), -EPROTO or
+ * -ENOMEM. Free with symbols_free(), which takes NULL.
+ */
+int symbols_load(struct symbols **out, const struct elf_file *file) MUST_CHECK;
+void symbols_free(struct symbols *symbols);
+
+/* Memory that they take, for the caller's ceiling. */
+size_t symbols_bytes(const struct symbols *symbols);
+
+struct symbol_name {
+	const char *name;    /* borrowed; ends at name_size, not at a NUL */
+	size_t name_size;    /* without the version after '@' */
+	uint64_t start, end; /* file offsets of the function */
+	enum wire_source source;
+};
+
+/*
+ * Name a file offset: .symtab first, then .dynsym. Where several symbols
+ * cover it: the one that starts last; then global over weak over local, the
+ * longest, the first by name. Returns false if none does.
+ */
+bool symbols_find(const struct symbols *symbols, uint64_t offset,
+		  struct symbol_name *out);
+
+/* Find a function by name in either table. */
+bool symbols_find_by_name(const struct symbols *symbols, const char *name,
+			  struct symbol_name *out);
+
+#endif

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The loop's side of the inspectors.
+ *
+ * A request is a job. Jobs wait in one queue; an idle worker (the loop's view
+ * of one inspector) takes the first, or one further back for the file that
+ * its inspector parsed last. What is decided without an inspector (barred,
+ * deferred) waits in the list of settled jobs for the next turn of the loop,
+ * so that no callback runs within the call that asked.
+ *
+ * Memory: a worker lives until both of its handles are closed, a struct
+ * inspect until its own handles and all workers are.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/inspect_jobs.h"
+
+enum {
+	LOOK_AHEAD = 64,   /* jobs searched for one of the same file */
+	PASSES_MAX = 16,   /* times that the first job may be passed over */
+	PACKETS_MAX = 128, /* read from an inspector per turn of the loop */
+	RETRY_MS = 1000,   /* until a refused or dead inspector is asked anew */
+};
+
+static const uint64_t ns_per_ms = 1000000;
+
+struct worker {
+	uv_poll_t poll;
+	uv_timer_t deadline;
+	struct inspect *in; /* borrowed */
+	struct slot *slot;  /* borrowed; NULL once it was given up */
+	struct job *job;    /* owned; NULL: idle */
+	struct inspect_target last;
+	uint8_t *reply; /* owned */
+	size_t reply_size, reply_room, reply_want;
+	int fd, pid;
+	int open_handles;
+};
+
+/* A place for one worker. */
+struct slot {
+	struct worker *worker;
+	uint32_t serial;
+	bool is_making;
+};
+
+struct inspect {
+	uv_loop_t *loop;
+	uv_poll_t control;
+	uv_idle_t settle;
+	uv_timer_t retry;
+	struct inspect_server server; /* owned; fd -1: gone */
+	struct inspect_opts opts;
+	struct slot slot[WIRE_WORKERS_MAX];
+	struct jobs waiting, settled;
+	struct inspect_bars bars;
+	struct inspect_totals totals;
+	uint64_t next_id;
+	uint32_t next_serial;
+	uint32_t passes; /* times that the first waiting job was passed over */
+	bool is_closing;
+	int open_handles; /* own and workers' */
+};
+
+static void maybe_free(struct inspect *in)
+{
+	if (!in->is_closing || in->open_handles)
+		return;
+	/* Most likely it has ended by now; if not, it stays a zombie until we
+	 * end. */
+	(void)waitpid(in->server.pid, NULL, WNOHANG);
+	free(in);
+}
+
+/* The callback may close in, whose memory stays until handles are closed. */
+static void call_back(struct inspect *in, struct job *job,
+		      const struct inspect_answer *answer)
+{
+	in->totals.answers[answer->status]++;
+	job_finish(job, answer);
+}
+
+static void call_back_without(struct inspect *in, struct job *job,
+			      enum inspect_status status)
+{
+	struct inspect_answer answer = { .status = status };
+
+	call_back(in, job, &answer);
+}
+
+static void on_settle(uv_idle_t *handle)
+{
+	struct inspect *in = handle->data;
+
+	/* Those that callbacks add wait for the next turn. */
+	for (size_t n = in->settled.n; n && !in->is_closing; n--) {
+		struct job *job = jobs_take(&in->settled, &in->settled.first);
+
+		call_back_without(in, job, job->status);
+	}
+	if (!in->is_closing && !in->settled.n)
+		uv_idle_stop(&in->settle);
+}
+
+static void settle_later(struct inspect *in, struct job *job,
+			 enum inspect_status status)
+{
+	job->status = status;
+	jobs_append(&in->settled, job);
+	uv_idle_start(&in->settle, on_settle);
+}
+
+static bool send_command(struct inspect *in, enum wire_command_kind kind,
+			 uint32_t serial)
+{
+	struct wire_command command = { .kind = kind, .serial = serial };
+
+	return send(in->server.fd, &command, sizeof(command),
+		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(command);
+}
+
+/* With no inspector and none coming, do not let requests wait for ever. */
+static void defer_if_alone(struct inspect *in)
+{
+	bool is_gone = in->server.fd < 0;
+
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		if (in->slot[i].worker || in->slot[i].is_making)
+			return;
+	}
+	while (in->waiting.first) {
+		struct job *job = jobs_take(&in->waiting, &in->waiting.first);
+
+		settle_later(in, job,
+			     is_gone ? INSPECT_CRASHED : INSPECT_DEFERRED);
+	}
+}
+
+static void lose_server(struct inspect *in)
+{
+	if (in->server.fd < 0)
+		return;
+	uv_poll_stop(&in->control);
+	close(in->server.fd);
+	in->server.fd = -1;
+	for (uint32_t i = 0; i < in->opts.workers; i++)
+		in->slot[i].is_making = false;
+	defer_if_alone(in);
+}
+
+static void ask_for_worker(struct inspect *in, struct slot *slot)
+{
+	if (in->is_closing || in->server.fd < 0 || slot->worker ||
+	    slot->is_making)
+		return;
+	slot->serial = ++in->next_serial;
+	slot->is_making = true;
+	if (!send_command(in, WIRE_MAKE, slot->serial))
+		lose_server(in);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+	struct inspect *in = timer->data;
+
+	for (uint32_t i = 0; i < in->opts.workers; i++)
+		ask_for_worker(in, &in->slot[i]);
+}
+
+static void on_worker_closed(uv_handle_t *handle)
+{
+	struct worker *worker = handle->data;
+	struct inspect *in = worker->in;
+
+	if (!--worker->open_handles) {
+		free(worker->reply);
+		free(worker);
+	}
+	in->open_handles--;
+	maybe_free(in);
+}
+
+/* Have nothing more to do with the inspector. Its job, if any, is the
+ * caller's. */
+static struct job *worker_abandon(struct worker *worker)
+{
+	struct inspect *in = worker->in;
+	struct job *job = worker->job;
+
+	worker->job = NULL;
+	worker->slot->worker = NULL;
+	/* Also where it closed its socket: it may still run. */
+	if (in->server.fd >= 0 && !in->is_closing &&
+	    !send_command(in, WIRE_KILL, worker->slot->serial))
+		lose_server(in);
+	worker->slot = NULL;
+	uv_close((uv_handle_t *)&worker->poll, on_worker_closed);
+	uv_close((uv_handle_t *)&worker->deadline, on_worker_closed);
+	close(worker->fd);
+	worker->fd = -1;
+	return job;
+}
+
+/* The inspector hung or died: replace it, bar its target, tell who asked. */
+static void worker_fail(struct worker *worker, enum inspect_status status)
+{
+	struct inspect *in = worker->in;
+	struct slot *slot = worker->slot;
+	struct job *job = worker_abandon(worker);
+
+	in->totals.replaced++;
+	if (!job) {
+		/* It died idle, so no target is to blame; it may again. */
+		uv_timer_start(&in->retry, on_retry, RETRY_MS, 0);
+		defer_if_alone(in);
+		return;
+	}
+	ask_for_worker(in, slot);
+	inspect_bars_add(&in->bars, &job->target,
+			 uv_hrtime() + in->opts.bar_ns);
+	call_back_without(in, job, status);
+	if (!in->is_closing)
+		defer_if_alone(in);
+}
+
+static struct job **choose_job(struct inspect *in, const struct worker *worker)
+{
+	struct job **link = &in->waiting.first;
+
+	if (in->passes >= PASSES_MAX || !worker->last.is_file)
+		return &in->waiting.first;
+	for (int i = 0; *link && i < LOOK_AHEAD; i++) {
+		if (inspect_target_is_same(&(*link)->target, &worker->last))
+			return link;
+		link = &(*link)->next;
+	}
+	return &in->waiting.first;
+}
+
+static void on_deadline(uv_timer_t *timer);
+
+static void worker_start(struct worker *worker, struct job *job)
+{
+	struct inspect *in = worker->in;
+
+	worker->job = job;
+	worker->last = job->target;
+	worker->reply_size = 0;
+	worker->reply_want = 0;
+	job->request->id = ++in->next_id;
+	uv_timer_start(&worker->deadline, on_deadline,
+		       in->opts.deadline_ns / ns_per_ms, 0);
+	/* It waits for us, so the socket has room. Where it has died instead,
+	 * the socket is readable and on_readable() finds out. */
+	(void)send(worker->fd, job->request, job->size,
+		   MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static struct worker *find_idle(struct inspect *in,
+				const struct inspect_target *target)
+{
+	struct worker *idle = NULL;
+
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		struct worker *worker = in->slot[i].worker;
+
+		if (!worker || worker->job)
+			continue;
+		if (inspect_target_is_same(&worker->last, target))
+			return worker;
+		idle = worker;
+	}
+	return idle;
+}
+
+/* Call nobody back: runs within requests. */
+static void dispatch(struct inspect *in)
+{
+	struct worker *worker;
+	struct job **link;
+
+	while (in->waiting.first && !in->is_closing) {
+		struct job *job = in->waiting.first;
+
+		worker = find_idle(in, &job->target);
+		if (!worker)
+			return;
+		link = choose_job(in, worker);
+		/* Barred since it was queued. */
+		if (inspect_bars_has(&in->bars, &(*link)->target,
+				     uv_hrtime())) {
+			settle_later(in, jobs_take(&in->waiting, link),
+				     INSPECT_BARRED);
+			continue;
+		}
+		in->passes = *link == job ? 0 : in->passes + 1;
+		worker_start(worker, jobs_take(&in->waiting, link));
+	}
+}
+
+/* Room for one more packet. Grows with what has come, not with what the
+ * reply claims. */
+static int reserve(struct worker *worker)
+{
+	size_t want = worker->reply_size + WIRE_PACKET_MAX;
+	uint8_t *bigger;
+
+	if (want <= worker->reply_room)
+		return 0;
+	want *= 2;
+	bigger = realloc(worker->reply, want);
+	if (!bigger)
+		return -ENOMEM;
+	worker->reply = bigger;
+	worker->reply_room = want;
+	return 0;
+}
+
+/* Take one packet. Returns 0, -EAGAIN for none, or why the inspector is no
+ * longer to be trusted. */
+static int receive(struct worker *worker)
+{
+	ssize_t size;
+	int rc = reserve(worker);
+
+	if (rc)
+		return rc;
+	size = recv(worker->fd, worker->reply + worker->reply_size,
+		    WIRE_PACKET_MAX, MSG_DONTWAIT | MSG_TRUNC);
+	if (size < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	if (!size)
+		return -ECONNRESET;
+	if (!worker->job || size > WIRE_PACKET_MAX)
+		return -EPROTO;
+	worker->reply_size += (size_t)size;
+	if (!worker->reply_want) {
+		if (worker->reply_size < sizeof(struct wire_reply))
+			return -EPROTO;
+		worker->reply_want = inspect_reply_size(
+			(const void *)worker->reply, worker->job->request);
+		if (!worker->reply_want)
+			return -EPROTO;
+	}
+	return worker->reply_size > worker->reply_want ? -EPROTO : 0;
+}
+
+static bool is_whole(const struct worker *worker)
+{
+	return worker->reply_want && worker->reply_size == worker->reply_want;
+}
+
+static void finish(struct worker *worker)
+{
+	struct inspect *in = worker->in;
+	struct job *job = worker->job;
+	struct inspect_answer answer;
+
+	if (inspect_answer_decode(&answer, worker->reply, worker->reply_size,
+				  job->request)) {
+		worker_fail(worker, INSPECT_CRASHED);
+		return;
+	}
+	worker->job = NULL;
+	uv_timer_stop(&worker->deadline);
+	call_back(in, job, &answer);
+	inspect_answer_release(&answer);
+	if (!in->is_closing)
+		dispatch(in);
+}
+
+/* Read what is there. Returns false if the worker is no more, or done. */
+static bool drain(struct worker *worker)
+{
+	for (int i = 0; i < PACKETS_MAX; i++) {
+		int rc = receive(worker);
+
+		if (rc == -EAGAIN)
+			return true;
+		if (rc) {
+			worker_fail(worker, INSPECT_CRASHED);
+			return false;
+		}
+		if (is_whole(worker)) {
+			finish(worker);
+			return false;
+		}
+	}
+	return true;
+}
+
+static void on_readable(uv_poll_t *poll, int status, int events)
+{
+	struct worker *worker = poll->data;
+
+	(void)status; /* an error shows when we read */
+	(void)events;
+	drain(worker);
+}
+
+static void on_deadline(uv_timer_t *timer)
+{
+	struct worker *worker = timer->data;
+
+	/* The loop may have been late rather than the inspector. */
+	if (drain(worker))
+		worker_fail(worker, INSPECT_TIMEOUT);
+}
+
+static int worker_new(struct inspect *in, struct slot *slot, int fd, int pid)
+{
+	struct worker *worker = calloc(1, sizeof(*worker));
+
+	if (!worker)
+		return -ENOMEM;
+	/* Only fails where fd is not to be polled; ours is a socket. */
+	if (uv_poll_init(in->loop, &worker->poll, fd)) {
+		free(worker);
+		return -EINVAL;
+	}
+	worker->in = in;
+	worker->slot = slot;
+	worker->fd = fd;
+	worker->pid = pid;
+	worker->poll.data = worker;
+	uv_timer_init(in->loop, &worker->deadline);
+	worker->deadline.data = worker;
+	worker->open_handles = 2;
+	in->open_handles += 2;
+	slot->worker = worker;
+	uv_poll_start(&worker->poll, UV_READABLE, on_readable);
+	return 0;
+}
+
+/* Returns bytes received, or negative errno; *fd is the caller's. */
+static ssize_t receive_made(int control, struct wire_made *made, int *fd)
+{
+	struct iovec iov = { made, sizeof(*made) };
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} space = { 0 };
+	struct msghdr msg = { .msg_iov = &iov,
+			      .msg_iovlen = 1,
+			      .msg_control = space.bytes,
+			      .msg_controllen = sizeof(space.bytes) };
+	ssize_t size = recvmsg(control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *cmsg;
+
+	*fd = -1;
+	if (size < 0)
+		return -errno;
+	cmsg = CMSG_FIRSTHDR(&msg);
+	if (cmsg && cmsg->cmsg_level == SOL_SOCKET &&
+	    cmsg->cmsg_type == SCM_RIGHTS &&
+	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
+		memcpy(fd, CMSG_DATA(cmsg), sizeof(int));
+	return size;
+}
+
+static void take_made(struct inspect *in, const struct wire_made *made, int fd)
+{
+	struct slot *slot = NULL;
+
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		if (in->slot[i].is_making && in->slot[i].serial == made->serial)
+			slot = &in->slot[i];
+	}
+	if (slot)
+		slot->is_making = false;
+	if (slot && fd >= 0 && !worker_new(in, slot, fd, made->pid)) {
+		dispatch(in);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	uv_timer_start(&in->retry, on_retry, RETRY_MS, 0);
+	defer_if_alone(in);
+}
+
+static void on_control(uv_poll_t *poll, int status, int events)
+{
+	struct inspect *in = poll->data;
+	struct wire_made made;
+	ssize_t size;
+	int fd;
+
+	(void)status;
+	(void)events;
+	size = receive_made(in->server.fd, &made, &fd);
+	if (size == -EAGAIN || size == -EINTR)
+		return;
+	if (size == sizeof(made)) {
+		take_made(in, &made, fd);
+		return;
+	}
+	if (fd >= 0)
+		close(fd);
+	lose_server(in);
+}
+
+static void on_own_closed(uv_handle_t *handle)
+{
+	struct inspect *in = handle->data;
+
+	in->open_handles--;
+	maybe_free(in);
+}
+
+static void set_defaults(struct inspect_opts *opts)
+{
+	if (!opts->workers)
+		opts->workers = 2;
+	if (opts->workers > WIRE_WORKERS_MAX)
+		opts->workers = WIRE_WORKERS_MAX;
+	if (!opts->queue)
+		opts->queue = 4096;
+	if (!opts->deadline_ns)
+		opts->deadline_ns = 2000 * ns_per_ms;
+	if (!opts->bar_ns)
+		opts->bar_ns = 3600 * 1000 * ns_per_ms;
+}
+
+int inspect_open(struct inspect **out, uv_loop_t *loop,
+		 struct inspect_server server, const struct inspect_opts *opts,
+		 struct weft_err *err)
+{
+	struct inspect *in = calloc(1, sizeof(*in));
+	int rc = -ENOMEM;
+
+	*out = NULL;
+	if (in)
+		rc = uv_poll_init(loop, &in->control, server.fd);
+	if (rc) {
+		free(in);
+		close(server.fd);
+		return weft_fail(err, rc, "cannot watch the inspectors: %s",
+				 strerror(-rc));
+	}
+	in->loop = loop;
+	in->server = server;
+	if (opts)
+		in->opts = *opts;
+	set_defaults(&in->opts);
+	jobs_init(&in->waiting);
+	jobs_init(&in->settled);
+	uv_idle_init(loop, &in->settle);
+	uv_timer_init(loop, &in->retry);
+	in->control.data = in;
+	in->settle.data = in;
+	in->retry.data = in;
+	in->open_handles = 3;
+	uv_poll_start(&in->control, UV_READABLE, on_control);
+	for (uint32_t i = 0; i < in->opts.workers; i++)
+		ask_for_worker(in, &in->slot[i]);
+	*out = in;
+	return 0;
+}
+
+void inspect_close(struct inspect *in)
+{
+	if (!in)
+		return;
+	in->is_closing = true;
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		if (in->slot[i].worker)
+			job_free(worker_abandon(in->slot[i].worker));
+	}
+	jobs_drop(&in->waiting);
+	jobs_drop(&in->settled);
+	uv_close((uv_handle_t *)&in->control, on_own_closed);
+	uv_close((uv_handle_t *)&in->settle, on_own_closed);
+	uv_close((uv_handle_t *)&in->retry, on_own_closed);
+	/* The server kills the inspectors and ends. */
+	if (in->server.fd >= 0)
+		close(in->server.fd);
+	in->server.fd = -1;
+}
+
+void inspect_read_totals(const struct inspect *in, struct inspect_totals *out)
+{
+	*out = in->totals;
+}
+
+/* CPU time of a process that we or the server made, and of its children that
+ * were waited for; 0 where pid is not ours any more. */
+static uint64_t cpu_ns(int pid, int parent)
+{
+	static const uint64_t ns_per_s = 1000000000;
+	char path[64], text[1024];
+	unsigned long long user, system, child_user, child_system;
+	const char *rest;
+	int ppid;
+	FILE *file;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	n = fread(text, 1, sizeof(text) - 1, file);
+	fclose(file);
+	text[n] = '\0';
+	rest = strrchr(text, ')');
+	if (!rest ||
+	    sscanf(rest + 1,
+		   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
+		   &ppid, &user, &system, &child_user, &child_system) != 5 ||
+	    ppid != parent)
+		return 0;
+	return (user + system + child_user + child_system) *
+	       (ns_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+uint64_t inspect_cpu_ns(const struct inspect *in)
+{
+	uint64_t total = cpu_ns(in->server.pid, getpid());
+
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		if (in->slot[i].worker)
+			total +=
+				cpu_ns(in->slot[i].worker->pid, in->server.pid);
+	}
+	return total;
+}
+
+static int submit(struct inspect *in, const struct job_parts *parts,
+		  union job_fn fn, void *ctx)
+{
+	struct job *job = job_new(parts, fn, ctx);
+
+	if (!job)
+		return -ENOMEM;
+	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime()))
+		settle_later(in, job, INSPECT_BARRED);
+	else if (in->waiting.n >= in->opts.queue)
+		settle_later(in, job, INSPECT_DEFERRED);
+	else
+		jobs_append(&in->waiting, job);
+	dispatch(in);
+	defer_if_alone(in);
+	return 0;
+}
+
+int inspect_process(struct inspect *in, const struct weft_identity *who,
+		    inspect_process_fn *fn, void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_PROCESS, .process = who };
+
+	return submit(in, &parts, (union job_fn){ .process = fn }, ctx);
+}
+
+int inspect_names(struct inspect *in, const struct inspect_file *file,
+		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
+		  void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_NAMES,
+				   .file = file,
+				   .offsets = offsets,
+				   .n_offsets = n };
+
+	return submit(in, &parts, (union job_fn){ .names = fn }, ctx);
+}
+
+int inspect_roots(struct inspect *in, const struct inspect_file *file,
+		  inspect_roots_fn *fn, void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_ROOTS, .file = file };
+
+	return submit(in, &parts, (union job_fn){ .roots = fn }, ctx);
+}
+
+int inspect_perf_map(struct inspect *in, const struct weft_identity *who,
+		     uint32_t inner_pid, const uint64_t *addresses, size_t n,
+		     inspect_names_fn *fn, void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_PERF_MAP,
+				   .process = who,
+				   .inner_pid = inner_pid,
+				   .offsets = addresses,
+				   .n_offsets = n };
+
+	return submit(in, &parts, (union job_fn){ .names = fn }, ctx);
+}
+
+int inspect_context(struct inspect *in, const struct weft_identity *who,
+		    inspect_context_fn *fn, void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_CONTEXT, .process = who };
+
+	return submit(in, &parts, (union job_fn){ .context = fn }, ctx);
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* Names for offsets of one file. Parsed files are kept: the loop sends the
+ * questions about one file to the inspector that answered the last. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/demangle.h"
+#include "collector/elf_symbols.h"
+#include "collector/inspect_names.h"
+
+enum {
+	KEPT_MAX = 16,
+	VDSO_SIZE_MAX = 65536
+};
+
+static const size_t kept_bytes_max = 256 << 20;
+
+struct kept {
+	struct file_key key;
+	struct symbols *symbols; /* owned; NULL: empty */
+	uint64_t used;
+};
+
+static struct kept kept[KEPT_MAX];
+static uint64_t kept_clock;
+
+static void drop(struct kept *entry)
+{
+	symbols_free(entry->symbols);
+	*entry = (struct kept){ 0 };
+}
+
+/* An empty place, with bytes to spare below the ceiling. */
+static struct kept *make_room(size_t bytes)
+{
+	for (;;) {
+		struct kept *oldest = NULL, *empty = NULL;
+		size_t total = bytes;
+
+		for (int i = 0; i < KEPT_MAX; i++) {
+			if (!kept[i].symbols) {
+				empty = &kept[i];
+				continue;
+			}
+			total += symbols_bytes(kept[i].symbols);
+			if (!oldest || kept[i].used < oldest->used)
+				oldest = &kept[i];
+		}
+		if (empty && (total <= kept_bytes_max || !oldest))
+			return empty;
+		drop(oldest);
+	}
+}
+
+static struct kept *find_kept(const struct file_key *key)
+{
+	for (int i = 0; i < KEPT_MAX; i++) {
+		if (kept[i].symbols && file_key_is_same(&kept[i].key, key))
+			return &kept[i];
+	}
+	return NULL;
+}
+
+int inspect_load_symbols(const struct elf_file *file,
+			 const struct symbols **out)
+{
+	struct kept *entry = find_kept(&file->key);
+	struct symbols *symbols;
+	int rc;
+
+	if (!entry) {
+		rc = symbols_load(&symbols, file);
+		if (rc == -ENOMEM) {
+			/* Those that are kept may be what is in the way. */
+			for (int i = 0; i < KEPT_MAX; i++)
+				drop(&kept[i]);
+			rc = symbols_load(&symbols, file);
+		}
+		if (rc)
+			return rc;
+		entry = make_room(symbols_bytes(symbols));
+		entry->key = file->key;
+		entry->symbols = symbols;
+	}
+	entry->used = ++kept_clock;
+	*out = entry->symbols;
+	return 0;
+}
+
+/* Copy our own vDSO: the same kernel gives every process the same image. Its
+ * size is told nowhere but in our maps. */
+static int copy_vdso(char out[VDSO_SIZE_MAX], size_t *size)
+{
+	static struct proc_maps maps;
+	struct proc self = { .dir = open("/proc/self", O_PATH | O_CLOEXEC) };
+	struct proc_mapping line;
+	int rc;
+
+	if (self.dir < 0)
+		return -errno;
+	rc = proc_maps_open(&maps, &self);
+	proc_close(&self);
+	if (rc)
+		return rc;
+	do {
+		rc = proc_maps_next(&maps, &line);
+	} while (rc > 0 && strcmp(line.path, "[vdso]"));
+	proc_maps_close(&maps);
+	if (rc <= 0)
+		return rc ? rc : -ENOENT;
+	*size = line.end - line.start;
+	if (*size > VDSO_SIZE_MAX)
+		return -EFBIG;
+	memcpy(out, (const void *)(uintptr_t)line.start, *size);
+	return 0;
+}
+
+static int load_vdso(const struct symbols **out)
+{
+	static char image[VDSO_SIZE_MAX];
+	static size_t size;
+	struct elf_file file;
+	int rc = size ? 0 : copy_vdso(image, &size);
+
+	if (!rc)
+		rc = elf_file_open_memory(&file, image, size);
+	if (rc)
+		return rc;
+	/* No file has inode 0. */
+	file.key.size = size;
+	rc = inspect_load_symbols(&file, out);
+	elf_file_close(&file);
+	return rc;
+}
+
+int inspect_add_name(struct reply *reply, const char *name, size_t size,
+		     struct wire_name *wire)
+{
+	static char linkage[DEMANGLE_INPUT_MAX + 1];
+	static char nice[DEMANGLE_OUTPUT_MAX];
+	size_t nice_size;
+	int rc;
+
+	if (size >= sizeof(linkage))
+		size = sizeof(linkage) - 1;
+	memcpy(linkage, name, size);
+	linkage[size] = '\0';
+	nice_size = demangle(linkage, nice);
+	wire->linkage_name = WIRE_NO_STRING;
+	if (!nice_size)
+		return reply_add_string(reply, linkage, size, &wire->name);
+	rc = reply_add_string(reply, nice, nice_size, &wire->name);
+	if (rc)
+		return rc;
+	return reply_add_string(reply, linkage, size, &wire->linkage_name);
+}
+
+static int add(struct reply *reply, const struct symbols *symbols,
+	       uint64_t offset, bool is_vdso)
+{
+	struct wire_name wire = { .name = WIRE_NO_STRING,
+				  .linkage_name = WIRE_NO_STRING };
+	struct symbol_name found;
+	int rc = 0;
+
+	if (symbols_find(symbols, offset, &found)) {
+		wire.start = found.start;
+		wire.source = is_vdso ? WIRE_SOURCE_VDSO : found.source;
+		rc = inspect_add_name(reply, found.name, found.name_size,
+				      &wire);
+	}
+	return rc ? rc : reply_add(reply, &wire, sizeof(wire));
+}
+
+enum inspect_status inspect_op_names(const struct request *request,
+				     struct reply *reply)
+{
+	bool is_vdso = !strcmp(request->path, "[vdso]");
+	const struct symbols *symbols;
+	struct elf_file file;
+	int rc;
+
+	if (is_vdso) {
+		rc = load_vdso(&symbols);
+	} else {
+		rc = elf_file_find(&file, request->head, request->path);
+		if (!rc) {
+			rc = inspect_load_symbols(&file, &symbols);
+			elf_file_close(&file);
+		}
+	}
+	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++)
+		rc = add(reply, symbols, request->offsets[i], is_vdso);
+	if (!rc)
+		return INSPECT_OK;
+	return rc == -ESRCH || rc == -ENOENT ? INSPECT_GONE : INSPECT_REFUSED;
+}

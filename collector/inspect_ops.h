@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The inspector's side: what each operation is given and how it answers. One
+ * request at a time, one thread; everything that is read is a target's.
+ */
+#ifndef WEFT_INSPECT_OPS_H
+#define WEFT_INSPECT_OPS_H
+
+#include "collector/inspect_wire.h"
+
+/* A reply under construction; within WIRE_REPLY_MAX. */
+struct reply {
+	union {
+		struct wire_process process;
+		struct wire_context context;
+	} own;
+	size_t own_size;
+	uint8_t *items; /* owned */
+	size_t items_size, items_room;
+	char *strings; /* owned */
+	size_t strings_size, strings_room;
+	uint32_t n;
+};
+
+/* Append an item. Returns 0, -E2BIG or -ENOMEM. */
+int reply_add(struct reply *reply, const void *item, size_t size) MUST_CHECK;
+
+/* Append a string, cut at a NUL if it holds one. Returns 0 with *out its
+ * place, or -E2BIG or -ENOMEM. */
+int reply_add_string(struct reply *reply, const char *text, size_t size,
+		     uint32_t *out) MUST_CHECK;
+
+struct request {
+	const struct wire_request *head;
+	const uint64_t *offsets; /* head->n_offsets of them */
+	const char *path;        /* "" if none */
+};
+
+/* Operations. A status other than INSPECT_OK discards the reply. */
+enum inspect_status inspect_op_process(const struct request *request,
+				       struct reply *reply);
+enum inspect_status inspect_op_names(const struct request *request,
+				     struct reply *reply);
+enum inspect_status inspect_op_roots(const struct request *request,
+				     struct reply *reply);
+enum inspect_status inspect_op_perf_map(const struct request *request,
+					struct reply *reply);
+enum inspect_status inspect_op_context(const struct request *request,
+				       struct reply *reply);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A process as /proc shows it, held by its directory: what is read through
+ * it is that process's or fails, also when the pid is given to another.
+ */
+#ifndef WEFT_INSPECT_PROC_H
+#define WEFT_INSPECT_PROC_H
+
+#include "collector/inspect_wire.h"
+
+#include <sys/types.h>
+
+struct proc {
+	int dir; /* -1: not open */
+	uint32_t pid;
+};
+
+/*
+ * Open the directory of who and check that it is who (start time; exec_seq
+ * does not show in /proc). Returns 0, -ESRCH (gone, or another now), or
+ * another negative errno. Close with proc_close().
+ */
+int proc_open(struct proc *proc, const struct weft_identity *who) MUST_CHECK;
+void proc_close(struct proc *proc);
+
+/* Whether it is still there and was started at start_ns. */
+int proc_check(const struct proc *proc, uint64_t start_ns) MUST_CHECK;
+
+/*
+ * Read the start of a small file, or a link, into out, NUL-terminated and cut
+ * to size - 1 bytes. Returns the length or a negative errno; out is then "".
+ */
+ssize_t proc_read(const struct proc *proc, const char *name, char *out,
+		  size_t size);
+ssize_t proc_read_link(const struct proc *proc, const char *name, char *out,
+		       size_t size);
+
+/* Cut " (deleted)" off a path that the kernel wrote. Returns its length. */
+size_t proc_strip_deleted(char *path, size_t length);
+
+/* A line of /proc/PID/maps. */
+struct proc_mapping {
+	uint64_t start, end, file_offset, inode;
+	uint32_t dev_major, dev_minor;
+	bool is_executable, is_shared;
+	const char *path; /* as the kernel wrote it; "" if none */
+	size_t path_size; /* without the NUL */
+};
+
+/* Parse one line, which is changed: ended by a NUL, escapes undone. Returns
+ * false if it is not a line of maps. */
+bool proc_maps_parse(char *line, struct proc_mapping *out);
+
+enum {
+	PROC_MAPS_BUFFER = 65536
+};
+
+struct proc_maps {
+	int fd;
+	size_t fill, at; /* of buffer */
+	bool is_end;
+	char buffer[PROC_MAPS_BUFFER + 1];
+};
+
+int proc_maps_open(struct proc_maps *maps, const struct proc *proc) MUST_CHECK;
+void proc_maps_close(struct proc_maps *maps);
+
+/* Next line that parses. Returns 1, 0 at the end, or a negative errno. What
+ * out points at is good until the next call. */
+int proc_maps_next(struct proc_maps *maps, struct proc_mapping *out);
+
+#endif

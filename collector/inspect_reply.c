@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/inspect_reply.h"
+
+static const char *const source_words[WIRE_SOURCE_COUNT] = {
+	[WIRE_SOURCE_SYMTAB] = "symtab",
+	[WIRE_SOURCE_DYNSYM] = "dynsym",
+	[WIRE_SOURCE_PERF_MAP] = "perf-map",
+	[WIRE_SOURCE_VDSO] = "vdso",
+};
+
+/* A reply taken apart; every string offset below size ends within it. */
+struct parts {
+	const void *own;
+	const void *items;
+	const char *strings;
+	size_t n, strings_size;
+};
+
+struct layout {
+	size_t own, item, max;
+};
+
+static bool find_layout(const struct wire_request *request,
+			struct layout *layout)
+{
+	switch ((enum wire_op)request->op) {
+	case WIRE_PROCESS:
+		*layout = (struct layout){ sizeof(struct wire_process),
+					   sizeof(struct wire_mapping),
+					   INSPECT_MAPPINGS_MAX };
+		return true;
+	case WIRE_NAMES:
+	case WIRE_PERF_MAP:
+		*layout = (struct layout){ 0, sizeof(struct wire_name),
+					   request->n_offsets };
+		return true;
+	case WIRE_ROOTS:
+		*layout = (struct layout){ 0, sizeof(struct wire_range),
+					   INSPECT_ROOTS_MAX };
+		return true;
+	case WIRE_CONTEXT:
+		*layout = (struct layout){ sizeof(struct wire_context), 1, 0 };
+		return true;
+	case WIRE_OP_END:
+		break;
+	}
+	return false;
+}
+
+size_t inspect_reply_size(const struct wire_reply *head,
+			  const struct wire_request *request)
+{
+	struct layout layout;
+	size_t size;
+
+	if (head->id != request->id || !find_layout(request, &layout))
+		return 0;
+	if (head->status != INSPECT_OK) {
+		bool is_sane = head->status < INSPECT_STATUSES && !head->n &&
+			       !head->strings_size;
+
+		return is_sane ? sizeof(*head) : 0;
+	}
+	if (head->n > layout.max)
+		return 0;
+	/* A name for each offset: a caller indexes by its own count. */
+	if (layout.item == sizeof(struct wire_name) &&
+	    head->n != request->n_offsets)
+		return 0;
+	size = sizeof(*head) + layout.own + head->n * layout.item;
+	if (head->strings_size > WIRE_REPLY_MAX - size)
+		return 0;
+	return size + head->strings_size;
+}
+
+static bool take_string(const struct parts *parts, uint32_t at,
+			const char **out)
+{
+	if (at >= parts->strings_size)
+		return false;
+	*out = parts->strings + at;
+	return true;
+}
+
+static bool take_optional(const struct parts *parts, uint32_t at,
+			  const char **out)
+{
+	*out = NULL;
+	return at == WIRE_NO_STRING || take_string(parts, at, out);
+}
+
+static bool take_mapping(const struct parts *parts,
+			 const struct wire_mapping *wire,
+			 struct inspect_mapping *out)
+{
+	if (wire->start >= wire->end ||
+	    wire->build_id_size > sizeof(out->build_id))
+		return false;
+	*out = (struct inspect_mapping){
+		.start = wire->start,
+		.end = wire->end,
+		.file_offset = wire->file_offset,
+		.inode = wire->inode,
+		.dev_major = wire->dev_major,
+		.dev_minor = wire->dev_minor,
+		.build_id_size = (uint8_t)wire->build_id_size,
+		.is_vdso = wire->flags & WIRE_MAPPING_VDSO,
+		.is_anonymous = wire->flags & WIRE_MAPPING_ANONYMOUS,
+	};
+	memcpy(out->build_id, wire->build_id, wire->build_id_size);
+	return take_string(parts, wire->path, &out->path);
+}
+
+static bool take_process(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_process *own = parts->own;
+	const struct wire_mapping *wire = parts->items;
+	struct inspect_mapping *mappings = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (!take_mapping(parts, &wire[i], &mappings[i]))
+			return false;
+		if (i && mappings[i].start < mappings[i - 1].end)
+			return false;
+	}
+	out->process = (struct inspect_process){
+		.parent_pid = own->parent_pid,
+		.inner_pid = own->inner_pid,
+		.mappings = mappings,
+		.n_mappings = parts->n,
+		.mappings_cut = own->mappings_cut,
+	};
+	return take_string(parts, own->comm, &out->process.comm) &&
+	       take_string(parts, own->exe, &out->process.exe) &&
+	       take_string(parts, own->cgroup, &out->process.cgroup);
+}
+
+static bool take_names(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_name *wire = parts->items;
+	struct inspect_name *names = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (wire[i].source >= WIRE_SOURCE_COUNT ||
+		    !take_optional(parts, wire[i].name, &names[i].name) ||
+		    !take_optional(parts, wire[i].linkage_name,
+				   &names[i].linkage_name))
+			return false;
+		names[i].source = source_words[wire[i].source];
+		names[i].start = wire[i].start;
+	}
+	out->names = names;
+	return true;
+}
+
+static bool take_ranges(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_range *wire = parts->items;
+	struct inspect_range *ranges = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (wire[i].start >= wire[i].end)
+			return false;
+		ranges[i] =
+			(struct inspect_range){ wire[i].start, wire[i].end };
+	}
+	out->ranges = ranges;
+	return true;
+}
+
+static bool take_context(struct inspect_answer *out, const struct parts *parts,
+			 const struct weft_identity *asked)
+{
+	const struct wire_context *own = parts->own;
+	const struct weft_context_entry *entry = &own->entry;
+
+	if (own->state > INSPECT_CONTEXT_UNRESOLVED ||
+	    entry->kind > WEFT_CONTEXT_DTV ||
+	    entry->n_slots > WEFT_MAX_CONTEXT_SLOTS)
+		return false;
+	if (own->state == INSPECT_CONTEXT_FOUND &&
+	    (entry->kind == WEFT_CONTEXT_NONE || !entry->n_slots))
+		return false;
+	out->context = (struct inspect_context){
+		.state = (enum inspect_context_state)own->state,
+		.entry = *entry,
+		.published_ns = own->published_ns,
+	};
+	/* The entry speaks of who was asked about, whatever it says. */
+	out->context.entry.process = *asked;
+	return take_string(parts, own->service, &out->context.service);
+}
+
+static bool take_own(struct inspect_answer *out, const struct parts *parts,
+		     const struct wire_request *request)
+{
+	switch ((enum wire_op)request->op) {
+	case WIRE_PROCESS:
+		return take_process(out, parts);
+	case WIRE_NAMES:
+	case WIRE_PERF_MAP:
+		return take_names(out, parts);
+	case WIRE_ROOTS:
+		return take_ranges(out, parts);
+	case WIRE_CONTEXT:
+		return take_context(out, parts, &request->process);
+	case WIRE_OP_END:
+		break;
+	}
+	return false;
+}
+
+/* Room for any kind of item. */
+union item {
+	struct inspect_mapping mapping;
+	struct inspect_name name;
+	struct inspect_range range;
+};
+
+int inspect_answer_decode(struct inspect_answer *out, const void *bytes,
+			  size_t size, const struct wire_request *request)
+{
+	const struct wire_reply *head = bytes;
+	const uint8_t *at = (const uint8_t *)bytes + sizeof(*head);
+	struct layout layout;
+	struct parts parts;
+
+	*out = (struct inspect_answer){ 0 };
+	if (size < sizeof(*head) || inspect_reply_size(head, request) != size)
+		return -EPROTO;
+	out->status = (enum inspect_status)head->status;
+	if (head->status != INSPECT_OK)
+		return 0;
+	if (!find_layout(request, &layout))
+		return -EPROTO;
+	parts = (struct parts){
+		.own = at,
+		.items = at + layout.own,
+		.strings =
+			(const char *)at + layout.own + head->n * layout.item,
+		.n = head->n,
+		.strings_size = head->strings_size,
+	};
+	/* The one check that makes every string end within the reply. */
+	if (parts.strings_size && parts.strings[parts.strings_size - 1])
+		return -EPROTO;
+	out->n = parts.n;
+	out->items = calloc(parts.n + 1, sizeof(union item));
+	if (!out->items)
+		return -ENOMEM;
+	if (take_own(out, &parts, request))
+		return 0;
+	inspect_answer_release(out);
+	return -EPROTO;
+}
+
+void inspect_answer_release(struct inspect_answer *answer)
+{
+	free(answer->items);
+	*answer = (struct inspect_answer){ 0 };
+}
