@@ -125,7 +125,7 @@ $(B)/tests/t_tools_%: tests/unit/t_tools_%.c $(PUBLISHER) $(KNOWN_HEADERS)
 demo:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) --no-print-directory all known
-	$(Q)WEFT_BUILD=$(abspath $(B)) tools/demo/demo.sh
+	$(Q)WEFT_BUILD=$(B) tools/demo/demo.sh
 .PHONY: known demo
 # ---- end of demo, publisher and loads
 

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -116,6 +117,69 @@ static void threads_do_not_share_a_record(void **state)
 	assert_non_null(seen[1]);
 	assert_ptr_not_equal(seen[1], attached());
 	assert_memory_equal(attached(), trace_a, 16);
+}
+
+/* ---- interrupted in the middle ---- */
+
+enum {
+	INTERRUPTS = 20000
+};
+
+extern _Thread_local const volatile uint8_t *volatile otel_thread_ctx_v1;
+
+static volatile sig_atomic_t interrupts, seen_valid, seen_torn;
+
+/* As a profiler: on the writing thread, wherever it is just now. All bytes of
+ * both IDs are the same, so a mixture of two shows. */
+static void on_interrupt(int number)
+{
+	const volatile uint8_t *record = otel_thread_ctx_v1;
+
+	(void)number;
+	interrupts++;
+	if (!record || record[24] != 1)
+		return;
+	seen_valid++;
+	for (int i = 1; i < 24; i++) {
+		if (record[i] != record[0]) {
+			seen_torn++;
+			return;
+		}
+	}
+}
+
+static void *interrupt_often(void *writer)
+{
+	for (int i = 0; i < INTERRUPTS; i++)
+		pthread_kill(*(const pthread_t *)writer, SIGUSR1);
+	return NULL;
+}
+
+static void an_interrupted_write_is_never_seen_as_valid(void **state)
+{
+	const struct sigaction action = { .sa_handler = on_interrupt };
+	struct sigaction before;
+	pthread_t self = pthread_self(), other;
+	uint8_t id[16];
+
+	(void)state;
+	assert_int_equal(sigaction(SIGUSR1, &action, &before), 0);
+	assert_int_equal(pthread_create(&other, NULL, interrupt_often, &self),
+			 0);
+	for (uint8_t n = 1; pthread_tryjoin_np(other, NULL) == EBUSY;) {
+		for (int i = 0; i < 100; i++) {
+			n = n == 255 ? 1 : (uint8_t)(n + 1);
+			memset(id, n, sizeof(id));
+			otc_set(id, id, 0);
+			if (n % 16 == 0)
+				otc_clear();
+		}
+	}
+	sigaction(SIGUSR1, &before, NULL);
+	print_message("# %d interrupts, %d saw a valid record\n", interrupts,
+		      seen_valid);
+	assert_true(seen_valid > 0);
+	assert_int_equal(seen_torn, 0);
 }
 
 /* ---- text forms ---- */
@@ -498,6 +562,7 @@ int main(void)
 		TEST(clear_detaches_and_set_attaches_again),
 		TEST(a_zero_id_leaves_no_context_not_the_previous),
 		TEST(threads_do_not_share_a_record),
+		TEST(an_interrupted_write_is_never_seen_as_valid),
 		TEST(hex_is_taken_in_byte_order),
 		TEST(bad_hex_is_refused_and_detaches),
 		TEST(a_traceparent_sets_ids_and_known_flags),

@@ -23,8 +23,16 @@ say() {
 	fold -s -w 76
 }
 
+# Print a command as one would type it, then run it.
 show() {
-	printf '\n$ %s\n\n' "$*"
+	printf '\n$'
+	for word; do
+		case $word in
+		*' '*) printf ' "%s"' "$word" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+	printf '\n\n'
 	"$@"
 }
 
@@ -43,7 +51,11 @@ publishes the trace ID in its thread-local memory: three lines of code \
 CPU for $seconds s and keeps every sample's details.
 TEXT
 show "$weft" record -p "$service_pid" -d "$seconds" --detail 1/1 -o "$db"
-processes_stop
+if ! processes_stop; then
+	echo "demo: the service or its load failed:" >&2
+	cat "$dir/service.log" "$dir/load.log" >&2
+	exit 1
+fi
 printf '\nThe load: %s\n' "$(cat "$dir/load.log")"
 
 printf '\n== What is hot\n'

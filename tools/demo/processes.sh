@@ -10,19 +10,19 @@ load_pid=
 
 # start_service DIR [FLAG...]: into DIR go its port, truth.tsv and service.log
 start_service() {
-	dir=$1
+	service_dir=$1
 	shift
-	rm -f "$dir/port"
-	"$WEFT_BUILD/demo/service" --truth "$dir/truth.tsv" \
-		--port-file "$dir/port" "$@" 2>"$dir/service.log" &
+	rm -f "$service_dir/port"
+	"$WEFT_BUILD/demo/service" --truth "$service_dir/truth.tsv" \
+		--port-file "$service_dir/port" "$@" 2>"$service_dir/service.log" &
 	service_pid=$!
 	tries=200
-	until [ -e "$dir/port" ]; do
+	until [ -e "$service_dir/port" ]; do
 		tries=$((tries - 1))
 		if [ "$tries" -eq 0 ] || ! kill -0 "$service_pid" 2>/dev/null
 		then
 			echo "the service did not start:" >&2
-			cat "$dir/service.log" >&2
+			cat "$service_dir/service.log" >&2
 			return 1
 		fi
 		sleep 0.05
@@ -31,10 +31,10 @@ start_service() {
 
 # start_load DIR [OPTION...]: against the service started in DIR
 start_load() {
-	dir=$1
+	load_dir=$1
 	shift
-	"$WEFT_BUILD/demo/load" --port "$(cat "$dir/port")" \
-		--list "$dir/sent.tsv" "$@" >"$dir/load.log" 2>&1 &
+	"$WEFT_BUILD/demo/load" --port "$(cat "$load_dir/port")" \
+		--list "$load_dir/sent.tsv" "$@" >"$load_dir/load.log" 2>&1 &
 	load_pid=$!
 }
 
