@@ -9,6 +9,9 @@
  * allocate, nothing to free when the thread ends. It is changed in place
  * under its valid byte; the pointer is NULL or this record, never another.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* madvise, syscall; also where -std=c11 hides them */
+#endif
 #include "otel-thread-ctx.h"
 
 #include <errno.h>
