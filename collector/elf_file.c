@@ -200,11 +200,11 @@ int elf_file_find(struct elf_file *file, const struct wire_request *request,
 		  const char *path)
 {
 	char name[80 + WIRE_PATH_MAX];
-	struct proc proc;
+	struct procfs proc;
 	int rc = -ESRCH;
 
 	*file = (struct elf_file){ .fd = -1 };
-	if (!proc_open(&proc, &request->process)) {
+	if (!procfs_open(&proc, &request->process)) {
 		if (request->map_end) {
 			snprintf(name, sizeof(name),
 				 "map_files/%" PRIx64 "-%" PRIx64,
@@ -217,7 +217,7 @@ int elf_file_find(struct elf_file *file, const struct wire_request *request,
 			snprintf(name, sizeof(name), "root%s", path);
 			rc = try_open(file, request, proc.dir, name, false);
 		}
-		proc_close(&proc);
+		procfs_close(&proc);
 	}
 	if (rc && path[0] == '/')
 		rc = try_open(file, request, AT_FDCWD, path, false);

@@ -93,21 +93,21 @@ int inspect_load_symbols(const struct elf_file *file,
  * size is told nowhere but in our maps. */
 static int copy_vdso(char out[VDSO_SIZE_MAX], size_t *size)
 {
-	static struct proc_maps maps;
-	struct proc self = { .dir = open("/proc/self", O_PATH | O_CLOEXEC) };
-	struct proc_mapping line;
+	static struct procfs_maps maps;
+	struct procfs self = { .dir = open("/proc/self", O_PATH | O_CLOEXEC) };
+	struct procfs_mapping line;
 	int rc;
 
 	if (self.dir < 0)
 		return -errno;
-	rc = proc_maps_open(&maps, &self);
-	proc_close(&self);
+	rc = procfs_maps_open(&maps, &self);
+	procfs_close(&self);
 	if (rc)
 		return rc;
 	do {
-		rc = proc_maps_next(&maps, &line);
+		rc = procfs_maps_next(&maps, &line);
 	} while (rc > 0 && strcmp(line.path, "[vdso]"));
-	proc_maps_close(&maps);
+	procfs_maps_close(&maps);
 	if (rc <= 0)
 		return rc ? rc : -ENOENT;
 	*size = line.end - line.start;
@@ -193,7 +193,5 @@ enum inspect_status inspect_op_names(const struct request *request,
 	}
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++)
 		rc = add(reply, symbols, request->offsets[i], is_vdso);
-	if (!rc)
-		return INSPECT_OK;
-	return rc == -ESRCH || rc == -ENOENT ? INSPECT_GONE : INSPECT_REFUSED;
+	return inspect_to_status(rc);
 }

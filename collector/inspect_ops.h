@@ -36,6 +36,9 @@ struct request {
 	const char *path;        /* "" if none */
 };
 
+/* What a result of 0 or negative errno means to who asked. */
+enum inspect_status inspect_to_status(int rc);
+
 /* Operations. A status other than INSPECT_OK discards the reply. */
 enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply);

@@ -11,7 +11,7 @@
 
 static const char deleted[] = " (deleted)";
 
-int proc_open(struct proc *proc, const struct weft_identity *who)
+int procfs_open(struct procfs *proc, const struct weft_identity *who)
 {
 	char path[32];
 	int rc;
@@ -21,26 +21,26 @@ int proc_open(struct proc *proc, const struct weft_identity *who)
 	proc->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (proc->dir < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	rc = proc_check(proc, who->start_ns);
+	rc = procfs_check(proc, who->start_ns);
 	if (rc)
-		proc_close(proc);
+		procfs_close(proc);
 	return rc;
 }
 
-void proc_close(struct proc *proc)
+void procfs_close(struct procfs *proc)
 {
 	if (proc->dir >= 0)
 		close(proc->dir);
 	proc->dir = -1;
 }
 
-int proc_check(const struct proc *proc, uint64_t start_ns)
+int procfs_check(const struct procfs *proc, uint64_t start_ns)
 {
 	const uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	char text[1024];
 	unsigned long long ticks;
 	const char *rest;
-	ssize_t size = proc_read(proc, "stat", text, sizeof(text));
+	ssize_t size = procfs_read(proc, "stat", text, sizeof(text));
 
 	if (size < 0)
 		return size == -ENOENT ? -ESRCH : (int)size;
@@ -54,8 +54,8 @@ int proc_check(const struct proc *proc, uint64_t start_ns)
 	return ticks == start_ns / tick_ns ? 0 : -ESRCH;
 }
 
-ssize_t proc_read(const struct proc *proc, const char *name, char *out,
-		  size_t size)
+ssize_t procfs_read(const struct procfs *proc, const char *name, char *out,
+		    size_t size)
 {
 	int fd = openat(proc->dir, name, O_RDONLY | O_CLOEXEC);
 	size_t length = 0;
@@ -78,8 +78,8 @@ ssize_t proc_read(const struct proc *proc, const char *name, char *out,
 	return got < 0 ? got : (ssize_t)length;
 }
 
-ssize_t proc_read_link(const struct proc *proc, const char *name, char *out,
-		       size_t size)
+ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
+			 size_t size)
 {
 	ssize_t length = readlinkat(proc->dir, name, out, size - 1);
 
@@ -92,7 +92,7 @@ ssize_t proc_read_link(const struct proc *proc, const char *name, char *out,
 	return length;
 }
 
-size_t proc_strip_deleted(char *path, size_t length)
+size_t procfs_strip_deleted(char *path, size_t length)
 {
 	size_t tail = sizeof(deleted) - 1;
 
@@ -132,12 +132,12 @@ static bool take_number(char **at, int base, char end, uint64_t *out)
 	return true;
 }
 
-bool proc_maps_parse(char *line, struct proc_mapping *out)
+bool procfs_maps_parse(char *line, struct procfs_mapping *out)
 {
 	uint64_t major, minor;
 	char *at = line, *modes;
 
-	*out = (struct proc_mapping){ .path = "" };
+	*out = (struct procfs_mapping){ .path = "" };
 	if (!take_number(&at, 16, '-', &out->start) ||
 	    !take_number(&at, 16, ' ', &out->end) || out->start >= out->end)
 		return false;
@@ -165,7 +165,7 @@ bool proc_maps_parse(char *line, struct proc_mapping *out)
 	return true;
 }
 
-int proc_maps_open(struct proc_maps *maps, const struct proc *proc)
+int procfs_maps_open(struct procfs_maps *maps, const struct procfs *proc)
 {
 	maps->fill = 0;
 	maps->at = 0;
@@ -174,7 +174,7 @@ int proc_maps_open(struct proc_maps *maps, const struct proc *proc)
 	return maps->fd < 0 ? -errno : 0;
 }
 
-void proc_maps_close(struct proc_maps *maps)
+void procfs_maps_close(struct procfs_maps *maps)
 {
 	if (maps->fd >= 0)
 		close(maps->fd);
@@ -183,7 +183,7 @@ void proc_maps_close(struct proc_maps *maps)
 
 /* Find the end of the line at maps->at, reading on as needed. Returns NULL at
  * the end of the file; a line longer than the buffer counts as that. */
-static char *find_line_end(struct proc_maps *maps, int *rc)
+static char *find_line_end(struct procfs_maps *maps, int *rc)
 {
 	*rc = 0;
 	for (;;) {
@@ -198,7 +198,7 @@ static char *find_line_end(struct proc_maps *maps, int *rc)
 		maps->fill -= maps->at;
 		maps->at = 0;
 		got = read(maps->fd, maps->buffer + maps->fill,
-			   PROC_MAPS_BUFFER - maps->fill);
+			   PROCFS_MAPS_BUFFER - maps->fill);
 		if (got < 0) {
 			*rc = -errno;
 			return NULL;
@@ -208,7 +208,7 @@ static char *find_line_end(struct proc_maps *maps, int *rc)
 	}
 }
 
-int proc_maps_next(struct proc_maps *maps, struct proc_mapping *out)
+int procfs_maps_next(struct procfs_maps *maps, struct procfs_mapping *out)
 {
 	char *line, *end;
 	int rc;
@@ -220,6 +220,6 @@ int proc_maps_next(struct proc_maps *maps, struct proc_mapping *out)
 		*end = '\0';
 		line = maps->buffer + maps->at;
 		maps->at = (size_t)(end - maps->buffer) + 1;
-	} while (!proc_maps_parse(line, out));
+	} while (!procfs_maps_parse(line, out));
 	return 1;
 }

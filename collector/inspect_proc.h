@@ -10,7 +10,7 @@
 
 #include <sys/types.h>
 
-struct proc {
+struct procfs {
 	int dir; /* -1: not open */
 	uint32_t pid;
 };
@@ -18,28 +18,29 @@ struct proc {
 /*
  * Open the directory of who and check that it is who (start time; exec_seq
  * does not show in /proc). Returns 0, -ESRCH (gone, or another now), or
- * another negative errno. Close with proc_close().
+ * another negative errno. Close with procfs_close().
  */
-int proc_open(struct proc *proc, const struct weft_identity *who) MUST_CHECK;
-void proc_close(struct proc *proc);
+int procfs_open(struct procfs *proc,
+		const struct weft_identity *who) MUST_CHECK;
+void procfs_close(struct procfs *proc);
 
 /* Whether it is still there and was started at start_ns. */
-int proc_check(const struct proc *proc, uint64_t start_ns) MUST_CHECK;
+int procfs_check(const struct procfs *proc, uint64_t start_ns) MUST_CHECK;
 
 /*
  * Read the start of a small file, or a link, into out, NUL-terminated and cut
  * to size - 1 bytes. Returns the length or a negative errno; out is then "".
  */
-ssize_t proc_read(const struct proc *proc, const char *name, char *out,
-		  size_t size);
-ssize_t proc_read_link(const struct proc *proc, const char *name, char *out,
-		       size_t size);
+ssize_t procfs_read(const struct procfs *proc, const char *name, char *out,
+		    size_t size);
+ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
+			 size_t size);
 
 /* Cut " (deleted)" off a path that the kernel wrote. Returns its length. */
-size_t proc_strip_deleted(char *path, size_t length);
+size_t procfs_strip_deleted(char *path, size_t length);
 
 /* A line of /proc/PID/maps. */
-struct proc_mapping {
+struct procfs_mapping {
 	uint64_t start, end, file_offset, inode;
 	uint32_t dev_major, dev_minor;
 	bool is_executable, is_shared;
@@ -49,24 +50,25 @@ struct proc_mapping {
 
 /* Parse one line, which is changed: ended by a NUL, escapes undone. Returns
  * false if it is not a line of maps. */
-bool proc_maps_parse(char *line, struct proc_mapping *out);
+bool procfs_maps_parse(char *line, struct procfs_mapping *out);
 
 enum {
-	PROC_MAPS_BUFFER = 65536
+	PROCFS_MAPS_BUFFER = 65536
 };
 
-struct proc_maps {
+struct procfs_maps {
 	int fd;
 	size_t fill, at; /* of buffer */
 	bool is_end;
-	char buffer[PROC_MAPS_BUFFER + 1];
+	char buffer[PROCFS_MAPS_BUFFER + 1];
 };
 
-int proc_maps_open(struct proc_maps *maps, const struct proc *proc) MUST_CHECK;
-void proc_maps_close(struct proc_maps *maps);
+int procfs_maps_open(struct procfs_maps *maps,
+		     const struct procfs *proc) MUST_CHECK;
+void procfs_maps_close(struct procfs_maps *maps);
 
 /* Next line that parses. Returns 1, 0 at the end, or a negative errno. What
  * out points at is good until the next call. */
-int proc_maps_next(struct proc_maps *maps, struct proc_mapping *out);
+int procfs_maps_next(struct procfs_maps *maps, struct procfs_mapping *out);
 
 #endif

@@ -44,8 +44,8 @@ static void read_build_id(struct build_id *entry, int reference)
 }
 
 /* The mapped file's build ID, or NULL where the file cannot be had. */
-static const struct build_id *find_build_id(const struct proc *proc,
-					    const struct proc_mapping *line)
+static const struct build_id *find_build_id(const struct procfs *proc,
+					    const struct procfs_mapping *line)
 {
 	struct build_id *oldest = &build_ids[0];
 	struct file_key key;
@@ -83,8 +83,8 @@ static bool is_memory_file(const char *path)
 	       !strcmp(path, "/dev/zero");
 }
 
-static int add_mapping(struct reply *reply, const struct proc *proc,
-		       const struct proc_mapping *line)
+static int add_mapping(struct reply *reply, const struct procfs *proc,
+		       const struct procfs_mapping *line)
 {
 	struct wire_mapping wire = {
 		.start = line->start,
@@ -109,7 +109,7 @@ static int add_mapping(struct reply *reply, const struct proc *proc,
 						      : sizeof(path) - 1;
 		memcpy(path, line->path, size);
 		path[size] = '\0';
-		size = proc_strip_deleted(path, size);
+		size = procfs_strip_deleted(path, size);
 		build_id = find_build_id(proc, line);
 	}
 	if (build_id) {
@@ -126,17 +126,17 @@ static int add_mapping(struct reply *reply, const struct proc *proc,
 }
 
 /* Returns 0 or a negative errno; -E2BIG: there are more. */
-static int add_mappings(struct reply *reply, const struct proc *proc)
+static int add_mappings(struct reply *reply, const struct procfs *proc)
 {
-	static struct proc_maps maps;
-	struct proc_mapping line;
-	int rc = proc_maps_open(&maps, proc);
+	static struct procfs_maps maps;
+	struct procfs_mapping line;
+	int rc = procfs_maps_open(&maps, proc);
 	uint64_t last_end = 0;
 
 	if (rc)
 		return rc;
 	for (int i = 0; i < LINES_MAX; i++) {
-		rc = proc_maps_next(&maps, &line);
+		rc = procfs_maps_next(&maps, &line);
 		if (rc <= 0)
 			break;
 		rc = 0;
@@ -152,7 +152,7 @@ static int add_mappings(struct reply *reply, const struct proc *proc)
 			break;
 		last_end = line.end;
 	}
-	proc_maps_close(&maps);
+	procfs_maps_close(&maps);
 	return rc;
 }
 
@@ -176,12 +176,12 @@ static uint32_t find_number(const char *status, const char *name)
 	return (uint32_t)number;
 }
 
-static void read_status(struct wire_process *own, const struct proc *proc)
+static void read_status(struct wire_process *own, const struct procfs *proc)
 {
 	char text[4096];
 
 	/* Name: comes first and cannot hold a newline. */
-	if (proc_read(proc, "status", text, sizeof(text)) < 0)
+	if (procfs_read(proc, "status", text, sizeof(text)) < 0)
 		return;
 	own->parent_pid = find_number(text, "\nPPid:\t");
 	own->inner_pid = find_number(text, "\nNSpid:\t");
@@ -205,7 +205,7 @@ static const char *find_cgroup(char *text)
 }
 
 static int add_texts(struct reply *reply, struct wire_process *own,
-		     const struct proc *proc)
+		     const struct procfs *proc)
 {
 	char text[8192];
 	const char *cgroup = "";
@@ -213,35 +213,30 @@ static int add_texts(struct reply *reply, struct wire_process *own,
 	ssize_t got;
 	int rc;
 
-	if (proc_read(proc, "comm", text, sizeof(text)) > 0)
+	if (procfs_read(proc, "comm", text, sizeof(text)) > 0)
 		size = strcspn(text, "\n");
 	rc = reply_add_string(reply, text, size, &own->comm);
 	if (rc)
 		return rc;
-	got = proc_read_link(proc, "exe", text, WIRE_PATH_MAX);
-	size = got > 0 ? proc_strip_deleted(text, (size_t)got) : 0;
+	got = procfs_read_link(proc, "exe", text, WIRE_PATH_MAX);
+	size = got > 0 ? procfs_strip_deleted(text, (size_t)got) : 0;
 	rc = reply_add_string(reply, text, size, &own->exe);
 	if (rc)
 		return rc;
-	if (proc_read(proc, "cgroup", text, sizeof(text)) > 0)
+	if (procfs_read(proc, "cgroup", text, sizeof(text)) > 0)
 		cgroup = find_cgroup(text);
 	return reply_add_string(reply, cgroup, strlen(cgroup), &own->cgroup);
-}
-
-static enum inspect_status to_status(int rc)
-{
-	return rc == -ESRCH || rc == -ENOENT ? INSPECT_GONE : INSPECT_REFUSED;
 }
 
 enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply)
 {
 	struct wire_process *own = &reply->own.process;
-	struct proc proc;
-	int rc = proc_open(&proc, &request->head->process);
+	struct procfs proc;
+	int rc = procfs_open(&proc, &request->head->process);
 
 	if (rc)
-		return to_status(rc);
+		return inspect_to_status(rc);
 	reply->own_size = sizeof(*own);
 	read_status(own, &proc);
 	rc = add_texts(reply, own, &proc);
@@ -251,7 +246,7 @@ enum inspect_status inspect_op_process(const struct request *request,
 	if (rc == -E2BIG)
 		rc = 0;
 	if (!rc)
-		rc = proc_check(&proc, request->head->process.start_ns);
-	proc_close(&proc);
-	return rc ? to_status(rc) : INSPECT_OK;
+		rc = procfs_check(&proc, request->head->process.start_ns);
+	procfs_close(&proc);
+	return inspect_to_status(rc);
 }

@@ -64,6 +64,13 @@ int reply_add_string(struct reply *reply, const char *text, size_t size,
 	return 0;
 }
 
+enum inspect_status inspect_to_status(int rc)
+{
+	if (!rc)
+		return INSPECT_OK;
+	return rc == -ESRCH || rc == -ENOENT ? INSPECT_GONE : INSPECT_REFUSED;
+}
+
 static void reply_clear(struct reply *reply)
 {
 	reply->own_size = 0;
