@@ -17,6 +17,10 @@
 -- is summed over samples is an estimate: a sample's weight is 1 / probability,
 -- so sum(weight) estimates a count and sum(weight * value) a value.
 --
+-- json_each() over a list made by group_concat() is how a view walks up the
+-- tree and still lets a question about one stack seek it; json_group_array()
+-- would not do, it is not allowed to views that are not trusted.
+--
 -- Comments stand inside the statements so that `.schema` shows them.
 
 DROP VIEW IF EXISTS frame_text;
@@ -52,13 +56,14 @@ CREATE VIEW stack_frame AS
   -- the frames of a stack, unfolded from the tree; position 0 = leaf
   SELECT s.id AS stack_id, up.key AS position, up.value AS frame_id
   FROM stack s, json_each((
-    WITH RECURSIVE caller(parent_id, frame_id) AS (
-      SELECT parent_id, frame_id FROM stack_node WHERE id = s.id
+    WITH RECURSIVE caller(parent_id, frame_id, height) AS (
+      SELECT parent_id, frame_id, 1
+        FROM stack_node WHERE id = s.id AND s.depth > 0
       UNION ALL
-      SELECT n.parent_id, n.frame_id
-        FROM caller c JOIN stack_node n ON n.id = c.parent_id)
-    SELECT json_group_array(frame_id) FROM caller)) up
-  WHERE up.key < s.depth;
+      SELECT n.parent_id, n.frame_id, c.height + 1
+        FROM caller c JOIN stack_node n ON n.id = c.parent_id
+       WHERE c.height < s.depth)
+    SELECT '[' || ifnull(group_concat(frame_id), '') || ']' FROM caller)) up;
 
 DROP VIEW IF EXISTS stack_function;
 CREATE VIEW stack_function AS
@@ -66,15 +71,17 @@ CREATE VIEW stack_function AS
   -- recurs; is_self: it was the innermost of the leaf
   SELECT
     s.id AS stack_id,
-    iif(once.value ->> 1 = 0, f.name, (
+    iif(((once.value >> 1) & 32767) = 0, f.name, (
       SELECT n.name || iif(f.in_kernel, '_[k]', '')
         FROM frame_function ff JOIN function n ON n.id = ff.function_id
-       WHERE ff.frame_id = f.frame_id AND ff.inline_depth = once.value ->> 1))
-      AS function,
+       WHERE ff.frame_id = f.frame_id
+         AND ff.inline_depth = ((once.value >> 1) & 32767))) AS function,
     f.binary, f.in_kernel,
-    once.value ->> 2 AS is_self
+    once.value & 1 AS is_self
   FROM stack s, json_each((
-    SELECT json_group_array(json_array(frame_id, inline_depth, is_self))
+    -- frame, inline depth and is_self, packed into one number
+    SELECT '[' || ifnull(group_concat(
+      (frame_id << 16) | (inline_depth << 1) | is_self), '') || ']'
     FROM (
       SELECT
         p.id AS frame_id,
@@ -87,7 +94,7 @@ CREATE VIEW stack_function AS
       LEFT JOIN function n ON n.id = ff.function_id
       WHERE up.stack_id = s.id
       GROUP BY ifnull(n.name, p.id), b.path, p.in_kernel))) once
-  JOIN frame_text f ON f.frame_id = once.value ->> 0;
+  JOIN frame_text f ON f.frame_id = once.value >> 16;
 
 DROP VIEW IF EXISTS stack_text;
 CREATE VIEW stack_text AS
@@ -99,22 +106,23 @@ CREATE VIEW stack_text AS
       WHEN s.depth = 0 THEN '[no frames]'
       ELSE iif(s.status IN ('truncated', 'broken'),
                '[' || s.status || '];', '') || (
-        WITH RECURSIVE caller(parent_id, folded) AS (
+        WITH RECURSIVE caller(parent_id, folded, height) AS (
           SELECT parent_id, (SELECT f.folded FROM frame_text f
-                              WHERE f.frame_id = stack_node.frame_id)
+                              WHERE f.frame_id = stack_node.frame_id), 1
             FROM stack_node WHERE id = s.id
           UNION ALL
           SELECT n.parent_id, (SELECT f.folded FROM frame_text f
                                 WHERE f.frame_id = n.frame_id)
-                              || ';' || c.folded
-            FROM caller c JOIN stack_node n ON n.id = c.parent_id)
-        SELECT folded FROM caller WHERE parent_id <= 0)
+                              || ';' || c.folded, c.height + 1
+            FROM caller c JOIN stack_node n ON n.id = c.parent_id
+           WHERE c.height < s.depth)
+        SELECT folded FROM caller WHERE height = s.depth)
     END AS folded
   FROM stack s;
 
 DROP VIEW IF EXISTS samples;
 CREATE VIEW samples AS
-  -- every detail sample with all that is known of it
+  -- every detail sample with what is known of it
   SELECT
     s.id AS sample_id,
     s.time_ns + i.clock_offset_ns AS unix_ns,

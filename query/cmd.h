@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of weft: each returns its exit status (enum weft_exit). */
+#ifndef WEFT_CMD_H
+#define WEFT_CMD_H
+
+int cmd_export(int argc, char **argv);
+int cmd_loss(int argc, char **argv);
+int cmd_sql(int argc, char **argv);
+int cmd_timeline(int argc, char **argv);
+int cmd_top(int argc, char **argv);
+int cmd_trace(int argc, char **argv);
+int cmd_traces(int argc, char **argv);
+
+#endif

@@ -1,0 +1,37 @@
+-- weft loss. ?1 event, ?2 to ?3 intervals.
+
+-- name: loss_ledger
+SELECT l.interval_id, n.name, l.count
+FROM ledger_row l JOIN ledger_entry n ON n.id = l.entry_id
+WHERE l.event_id = ?1 AND l.interval_id BETWEEN ?2 AND ?3
+ORDER BY l.interval_id;
+
+-- name: loss_shape
+-- What was stored of shape, per interval.
+SELECT interval_id, sum(count) FROM stack_count
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+GROUP BY interval_id ORDER BY interval_id;
+
+-- name: loss_samples
+-- What was stored of detail, per interval.
+SELECT interval_id, count(*) FROM sample
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+GROUP BY interval_id ORDER BY interval_id;
+
+-- name: loss_due
+-- What the timers say themselves, per interval.
+SELECT interval_id, sum(due), sum(fired) FROM cpu_interval
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+GROUP BY interval_id ORDER BY interval_id;
+
+-- name: loss_statuses
+-- What became of the stacks.
+SELECT k.status, sum(t.count) FROM (
+  SELECT stack_id, sum(count) AS count FROM stack_count
+   WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+   GROUP BY stack_id) t
+JOIN stack k ON k.id = t.stack_id
+GROUP BY k.status ORDER BY k.status;
+
+-- name: loss_intervals
+SELECT id, ?1 FROM interval WHERE id BETWEEN ?2 AND ?3 ORDER BY id;

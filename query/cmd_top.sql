@@ -1,0 +1,80 @@
+-- weft top. ?1 event, ?2 to ?3 intervals, ?4 a pid or NULL, ?5 a trace.
+
+-- name: top_stacks_whole
+SELECT stack_id, count, value FROM stack_total
+WHERE event_id = ?1 AND (?4 IS NULL OR process_id IN (
+  SELECT id FROM process WHERE pid = ?4));
+
+-- name: top_stacks_part
+SELECT stack_id, sum(count), sum(value) FROM stack_count
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+  AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
+GROUP BY stack_id;
+
+-- name: top_stacks_trace
+SELECT s.stack_id, s.interval_id, count(*), sum(s.weight),
+       sum(s.weight * s.weight), sum(s.weight * s.value)
+FROM sample s
+WHERE s.trace = ?5 AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
+  AND (?4 IS NULL OR s.thread_id IN (
+    SELECT t.id FROM thread t JOIN process p ON p.id = t.process_id
+     WHERE p.pid = ?4))
+GROUP BY s.stack_id, s.interval_id;
+
+-- name: top_processes_whole
+SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value
+FROM (SELECT process_id, sum(count) AS count, sum(value) AS value
+        FROM stack_total WHERE event_id = ?1 GROUP BY process_id) t
+LEFT JOIN process p ON p.id = t.process_id
+WHERE ?4 IS NULL OR p.pid = ?4;
+
+-- name: top_processes_part
+SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value
+FROM (SELECT process_id, sum(count) AS count, sum(value) AS value
+        FROM stack_count
+       WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+       GROUP BY process_id) t
+LEFT JOIN process p ON p.id = t.process_id
+WHERE ?4 IS NULL OR p.pid = ?4;
+
+-- name: top_threads
+SELECT t.id, p.pid, t.tid, t.comm, p.service, p.exe,
+       s.interval_id, s.count, s.weight, s.weight_sq, s.value
+FROM (SELECT thread_id, interval_id, count(*) AS count,
+             sum(weight) AS weight, sum(weight * weight) AS weight_sq,
+             sum(weight * value) AS value
+        FROM sample
+       WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+       GROUP BY thread_id, interval_id) s
+LEFT JOIN thread t ON t.id = s.thread_id
+LEFT JOIN process p ON p.id = t.process_id
+WHERE ?4 IS NULL OR p.pid = ?4
+ORDER BY t.id;
+
+-- name: top_threads_trace
+SELECT t.id, p.pid, t.tid, t.comm, p.service, p.exe,
+       s.interval_id, s.count, s.weight, s.weight_sq, s.value
+FROM (SELECT thread_id, interval_id, count(*) AS count,
+             sum(weight) AS weight, sum(weight * weight) AS weight_sq,
+             sum(weight * value) AS value
+        FROM sample
+       WHERE trace = ?5 AND event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+       GROUP BY thread_id, interval_id) s
+LEFT JOIN thread t ON t.id = s.thread_id
+LEFT JOIN process p ON p.id = t.process_id
+WHERE ?4 IS NULL OR p.pid = ?4
+ORDER BY t.id;
+
+-- name: top_processes_trace
+SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe,
+       s.interval_id, s.count, s.weight, s.weight_sq, s.value
+FROM (SELECT thread_id, interval_id, count(*) AS count,
+             sum(weight) AS weight, sum(weight * weight) AS weight_sq,
+             sum(weight * value) AS value
+        FROM sample
+       WHERE trace = ?5 AND event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+       GROUP BY thread_id, interval_id) s
+LEFT JOIN thread t ON t.id = s.thread_id
+LEFT JOIN process p ON p.id = t.process_id
+WHERE ?4 IS NULL OR p.pid = ?4
+ORDER BY p.id;

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "query/db.h"
+#include "store/store.h"
+
+enum {
+	BUSY_MS = 2000
+};
+
+struct db {
+	sqlite3 *sql;                        /* owned */
+	char *path;                          /* owned */
+	sqlite3_stmt *stmt[QUERY_SQL_COUNT]; /* owned, NULL until first use */
+};
+
+/* SQLite's result as one of our codes; never 0. */
+static int to_errno(int result)
+{
+	switch (result & 0xff) {
+	case SQLITE_NOMEM:
+		return -ENOMEM;
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return -EBUSY;
+	case SQLITE_PERM:
+	case SQLITE_AUTH:
+		return -EACCES;
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB:
+		return -EPROTO;
+	case SQLITE_CANTOPEN:
+		return -ENOENT;
+	case SQLITE_INTERRUPT:
+		return -EINTR;
+	default:
+		return -EIO;
+	}
+}
+
+int db_fail(struct db *db, const char *doing, struct weft_err *err)
+{
+	int code = to_errno(sqlite3_extended_errcode(db->sql));
+
+	if (code == -EPROTO)
+		return weft_fail(err, code,
+				 "cannot %s '%s': the file is damaged (%s); "
+				 "`sqlite3 FILE .recover` may save a part",
+				 doing, db->path, sqlite3_errmsg(db->sql));
+	return weft_fail(err, code, "cannot %s '%s': %s", doing, db->path,
+			 sqlite3_errmsg(db->sql));
+}
+
+/* What the file itself says, before SQLite is let near it. */
+static int check_file(const char *path, struct weft_err *err)
+{
+	static const char magic[] = "SQLite format 3";
+	char head[sizeof(magic)];
+	struct stat st;
+	ssize_t n;
+	int code, fd;
+
+	/* O_NONBLOCK: a FIFO of that name must not hang us */
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		code = -errno;
+		return weft_fail(err, code, "cannot open '%s': %s%s", path,
+				 strerror(-code),
+				 code == -ENOENT ? "; record one with `weft "
+						   "record`, or name one with "
+						   "-i FILE"
+						 : "");
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		close(fd);
+		return weft_fail(err, -EINVAL,
+				 "cannot open '%s': not a regular file", path);
+	}
+	n = read(fd, head, sizeof(head));
+	close(fd);
+	if (n != sizeof(head) || memcmp(head, magic, sizeof(magic)))
+		return weft_fail(err, -EINVAL,
+				 "cannot open '%s': not a weft recording (not "
+				 "an SQLite file)",
+				 path);
+	return 0;
+}
+
+/* path as a URI: file:PATH?mode=ro, with what is special escaped. */
+static char *to_uri(const char *path, bool immutable)
+{
+	size_t size = 3 * strlen(path) + 64;
+	char *uri = malloc(size);
+	size_t n;
+
+	if (!uri)
+		return NULL;
+	n = (size_t)snprintf(uri, size, "file:");
+	for (; *path; path++)
+		if (strchr("%?#", *path))
+			n += (size_t)snprintf(uri + n, size - n, "%%%02x",
+					      (unsigned char)*path);
+		else
+			uri[n++] = *path;
+	snprintf(uri + n, size - n, "?mode=ro%s",
+		 immutable ? "&immutable=1" : "");
+	return uri;
+}
+
+static int run(struct db *db, const char *text, struct weft_err *err)
+{
+	if (sqlite3_exec(db->sql, text, NULL, NULL, NULL))
+		return db_fail(db, "read", err);
+	return 0;
+}
+
+/* Open the connection and take the snapshot: the first real read. */
+static int attach(struct db *db, bool immutable, struct weft_err *err)
+{
+	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+	char *uri = to_uri(db->path, immutable);
+	int result;
+
+	if (!uri)
+		return weft_fail(err, -ENOMEM, "out of memory");
+	result = sqlite3_open_v2(uri, &db->sql, flags, NULL);
+	free(uri);
+	if (result)
+		return db_fail(db, "open", err);
+	sqlite3_busy_timeout(db->sql, BUSY_MS);
+	sqlite3_extended_result_codes(db->sql, 1);
+	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_wal_autocheckpoint(db->sql, 0);
+	return run(db,
+		   "PRAGMA query_only = 1; BEGIN; "
+		   "SELECT count(*) FROM sqlite_schema",
+		   err);
+}
+
+/*
+ * A file left in WAL mode in a place where no -shm file can be made: it can
+ * still be read as it is, if no log is waiting beside it.
+ */
+static bool may_be_immutable(const struct db *db)
+{
+	size_t size = strlen(db->path) + 8;
+	char *wal = malloc(size);
+	struct stat st;
+	bool empty;
+
+	if (!wal)
+		return false;
+	snprintf(wal, size, "%s-wal", db->path);
+	empty = stat(wal, &st) || st.st_size == 0;
+	free(wal);
+	return empty;
+}
+
+static int read_pragma(struct db *db, const char *text, int *out,
+		       struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+
+	if (sqlite3_prepare_v2(db->sql, text, -1, &stmt, NULL))
+		return db_fail(db, "read", err);
+	if (sqlite3_step(stmt) != SQLITE_ROW) {
+		sqlite3_finalize(stmt);
+		return db_fail(db, "read", err);
+	}
+	*out = sqlite3_column_int(stmt, 0);
+	sqlite3_finalize(stmt);
+	return 0;
+}
+
+static int check_version(struct db *db, struct weft_err *err)
+{
+	int id, version, rc;
+
+	rc = read_pragma(db, "PRAGMA application_id", &id, err);
+	if (rc)
+		return rc;
+	rc = read_pragma(db, "PRAGMA user_version", &version, err);
+	if (rc)
+		return rc;
+	if (id != STORE_APPLICATION_ID)
+		return weft_fail(err, -EINVAL,
+				 "cannot open '%s': an SQLite file, but not a "
+				 "weft recording",
+				 db->path);
+	if (version > STORE_SCHEMA_VERSION)
+		return weft_fail(err, -ENOTSUP,
+				 "cannot open '%s': its schema %d is newer "
+				 "than this weft's (%d); use the weft that "
+				 "recorded it, or a newer one",
+				 db->path, version, STORE_SCHEMA_VERSION);
+	if (version < 1)
+		return weft_fail(err, -EPROTO,
+				 "cannot open '%s': it has no schema; the "
+				 "recording did not get as far as its first "
+				 "interval",
+				 db->path);
+	return 0;
+}
+
+int db_open(struct db **out, const char *path, struct weft_err *err)
+{
+	struct weft_err first = { 0 };
+	struct db *db;
+	int rc;
+
+	*out = NULL;
+	if (!path)
+		path = getenv("WEFT_DB");
+	if (!path || !*path)
+		path = "weft.db";
+	rc = check_file(path, err);
+	if (rc)
+		return rc;
+	db = calloc(1, sizeof(*db));
+	if (!db)
+		return weft_fail(err, -ENOMEM, "out of memory");
+	db->path = strdup(path);
+	if (!db->path) {
+		rc = weft_fail(err, -ENOMEM, "out of memory");
+		goto fail;
+	}
+	rc = attach(db, false, &first);
+	if (rc && rc != -EPROTO && may_be_immutable(db)) {
+		sqlite3_close(db->sql);
+		db->sql = NULL;
+		rc = attach(db, true, &first);
+	}
+	if (rc) {
+		rc = weft_fail(err, first.code, "%s", first.msg);
+		goto fail;
+	}
+	sqlite3_exec(db->sql, "PRAGMA cache_size = -65536", NULL, NULL, NULL);
+	rc = check_version(db, err);
+	if (rc)
+		goto fail;
+	*out = db;
+	return 0;
+fail:
+	db_close(db);
+	return rc;
+}
+
+void db_release(struct db *db)
+{
+	size_t i;
+
+	for (i = 0; i < QUERY_SQL_COUNT; i++)
+		sqlite3_reset(db->stmt[i]);
+	sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
+}
+
+void db_close(struct db *db)
+{
+	size_t i;
+
+	if (!db)
+		return;
+	for (i = 0; i < QUERY_SQL_COUNT; i++)
+		sqlite3_finalize(db->stmt[i]);
+	sqlite3_close(db->sql);
+	free(db->path);
+	free(db);
+}
+
+int db_query(struct db *db, enum query_sql id, sqlite3_stmt **out,
+	     struct weft_err *err)
+{
+	*out = NULL;
+	if (!db->stmt[id] &&
+	    sqlite3_prepare_v3(db->sql, query_sql_text[id], -1,
+			       SQLITE_PREPARE_PERSISTENT, &db->stmt[id], NULL))
+		return db_fail(db, "read", err);
+	sqlite3_reset(db->stmt[id]);
+	sqlite3_clear_bindings(db->stmt[id]);
+	*out = db->stmt[id];
+	return 0;
+}
+
+int db_step(struct db *db, sqlite3_stmt *stmt, struct weft_err *err)
+{
+	switch (sqlite3_step(stmt)) {
+	case SQLITE_ROW:
+		return 1;
+	case SQLITE_DONE:
+		return 0;
+	default:
+		return db_fail(db, "read", err);
+	}
+}
+
+const char *db_path(const struct db *db)
+{
+	return db->path;
+}
+
+sqlite3 *db_handle(struct db *db)
+{
+	return db->sql;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording file, opened to be read and never written: read-only, no
+ * checkpoints, a file's own schema not trusted. One snapshot lasts from
+ * db_open() to db_release(), so that a report adds up while weft-record goes
+ * on writing. One thread.
+ */
+#ifndef WEFT_DB_H
+#define WEFT_DB_H
+
+#include <stddef.h>
+
+#include "gen/query_sql.h"
+#include "store/weft.h"
+
+struct sqlite3;
+struct sqlite3_stmt;
+struct db;
+
+/*
+ * Open path, or if that is NULL $WEFT_DB, else "weft.db".
+ *
+ * Returns 0 with *out owned by the caller, or with err filled and *out NULL:
+ * -EACCES, -ENOENT and what else the system said; -EINVAL not a weft file;
+ * -ENOTSUP written by a newer weft; -EPROTO damaged.
+ */
+int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
+
+/* End the snapshot: what was read is now in memory and may be printed,
+ * however slowly, without holding up the writer's log. */
+void db_release(struct db *db);
+
+void db_close(struct db *db);
+
+/* Borrow a statement, reset and without bindings, until it is asked for again
+ * or the file is closed. */
+int db_query(struct db *db, enum query_sql id, struct sqlite3_stmt **out,
+	     struct weft_err *err) MUST_CHECK;
+
+/* 1: there is a row; 0: no more; negative errno with err filled. */
+int db_step(struct db *db, struct sqlite3_stmt *stmt,
+	    struct weft_err *err) MUST_CHECK;
+
+/* Fill err with what SQLite last said about this file. */
+int db_fail(struct db *db, const char *doing, struct weft_err *err);
+
+const char *db_path(const struct db *db);
+
+/* For queries that a person typed; still owned by db. */
+struct sqlite3 *db_handle(struct db *db);
+
+#endif

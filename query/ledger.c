@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/figure.h"
+#include "query/ledger.h"
+
+const struct ledger_entry *ledger_find(const struct ledger *l, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < l->n_entries; i++)
+		if (!strcmp(l->entries[i].name, name))
+			return &l->entries[i];
+	return NULL;
+}
+
+uint64_t ledger_count(const struct ledger *l, const char *name)
+{
+	const struct ledger_entry *e = ledger_find(l, name);
+
+	return e ? e->count : 0;
+}
+
+/* The entry of that name, added if it is not there; NULL: no room. */
+static struct ledger_entry *entry_for(struct ledger *l, const char *name)
+{
+	struct ledger_entry *e = (struct ledger_entry *)ledger_find(l, name);
+
+	if (e)
+		return e;
+	if (l->n_entries == ARRAY_LEN(l->entries))
+		return NULL;
+	e = &l->entries[l->n_entries++];
+	e->is_measured = true;
+	weft_sanitize(e->name, sizeof(e->name), name, strlen(name));
+	return e;
+}
+
+static int load_sums(struct ledger *l, struct db *db, const struct range *r,
+		     size_t part, struct weft_err *err)
+{
+	struct ledger_entry *e;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = range_query(r, part, db, QUERY_SQL_LEDGER_SUMS, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(db, stmt, err)) > 0) {
+		e = entry_for(l, (const char *)sqlite3_column_text(stmt, 0));
+		if (!e)
+			continue;
+		e->count += (uint64_t)sqlite3_column_int64(stmt, 1);
+		e->is_measured &= sqlite3_column_int(stmt, 2);
+	}
+	return rc;
+}
+
+static int load_factors(struct ledger *l, struct db *db, const struct range *r,
+			size_t part, struct weft_err *err)
+{
+	struct ledger_factor *grown;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = range_query(r, part, db, QUERY_SQL_LEDGER_FACTORS, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(db, stmt, err)) > 0) {
+		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
+			continue; /* nothing stored: nothing to multiply */
+		grown = reallocarray(l->factors, l->n_factors + 1,
+				     sizeof(*grown));
+		if (!grown)
+			return weft_fail(err, -ENOMEM, "out of memory");
+		l->factors = grown;
+		l->factors[l->n_factors++] = (struct ledger_factor){
+			.interval_id = sqlite3_column_int64(stmt, 0),
+			.factor = sqlite3_column_double(stmt, 1),
+		};
+	}
+	return rc;
+}
+
+static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
+		     size_t part, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = range_query(r, part, db, QUERY_SQL_LEDGER_CPUS, &stmt, err);
+	if (rc)
+		return rc;
+	rc = db_step(db, stmt, err);
+	if (rc < 0)
+		return rc;
+	l->cpu_s += sqlite3_column_double(stmt, 0);
+	l->timer_due += (uint64_t)sqlite3_column_int64(stmt, 1);
+	return 0;
+}
+
+int ledger_load(struct ledger *l, struct db *db, const struct range *r,
+		struct weft_err *err)
+{
+	size_t i;
+	int rc = 0;
+
+	*l = (struct ledger){ 0 };
+	for (i = 0; i < r->n_parts && !rc; i++) {
+		rc = load_sums(l, db, r, i, err);
+		if (!rc)
+			rc = load_factors(l, db, r, i, err);
+		if (!rc)
+			rc = load_cpus(l, db, r, i, err);
+	}
+	if (rc) {
+		ledger_release(l);
+		return rc;
+	}
+	l->shape_lost = ledger_count(l, "not_run") +
+			ledger_count(l, "lost_counts_full") +
+			ledger_count(l, "lost_busy") +
+			ledger_count(l, "lost_counts_discarded") +
+			ledger_count(l, "stack_lost");
+	l->detail_lost = ledger_count(l, "lost_ring_full") +
+			 ledger_count(l, "lost_ring_busy") +
+			 ledger_count(l, "lost_discarded");
+	return 0;
+}
+
+void ledger_release(struct ledger *l)
+{
+	free(l->factors);
+	*l = (struct ledger){ 0 };
+}
+
+double ledger_factor(const struct ledger *l, int64_t interval_id)
+{
+	size_t lo = 0, hi = l->n_factors, mid;
+
+	while (lo < hi) {
+		mid = lo + (hi - lo) / 2;
+		if (l->factors[mid].interval_id == interval_id)
+			return l->factors[mid].factor;
+		if (l->factors[mid].interval_id < interval_id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return 1;
+}
+
+struct tally ledger_tally(const struct ledger *l, sqlite3_stmt *stmt,
+			  int column)
+{
+	double factor = ledger_factor(l, sqlite3_column_int64(stmt, column));
+
+	return (struct tally){
+		.count = (uint64_t)sqlite3_column_int64(stmt, column + 1),
+		.weight = factor * sqlite3_column_double(stmt, column + 2),
+		.weight_sq = factor * factor *
+			     sqlite3_column_double(stmt, column + 3),
+		.estimate = factor * sqlite3_column_double(stmt, column + 4),
+	};
+}
+
+static double share(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : 0;
+}
+
+double ledger_shape_loss(const struct ledger *l)
+{
+	/* stack_lost firings are among the counted; the others are not */
+	uint64_t kept = ledger_count(l, "counted") -
+			ledger_count(l, "lost_counts_discarded") -
+			ledger_count(l, "stack_lost");
+
+	return share(l->shape_lost, kept + l->shape_lost);
+}
+
+double ledger_detail_loss(const struct ledger *l)
+{
+	return share(l->detail_lost, ledger_count(l, "selected"));
+}
+
+bool ledger_describe_loss(const struct ledger *l, char *out, size_t size)
+{
+	struct figure shape, detail;
+
+	*out = '\0';
+	if (!l->shape_lost && !l->detail_lost)
+		return false;
+	snprintf(out, size,
+		 "lost: %s of the samples (%.3g %%), %s of the detail samples "
+		 "(%.3g %%; estimates make up for them); see weft loss",
+		 figure_count(&shape, (double)l->shape_lost),
+		 100 * ledger_shape_loss(l),
+		 figure_count(&detail, (double)l->detail_lost),
+		 100 * ledger_detail_loss(l));
+	return true;
+}

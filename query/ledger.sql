@@ -1,0 +1,24 @@
+-- Sums of the ledger over a range: ?1 event, ?2 to ?3 intervals.
+
+-- name: ledger_sums
+SELECT n.name, sum(l.count), count(*) = count(l.count)
+FROM ledger_row l JOIN ledger_entry n ON n.id = l.entry_id
+WHERE l.event_id = ?1 AND l.interval_id BETWEEN ?2 AND ?3
+GROUP BY l.entry_id ORDER BY l.entry_id;
+
+-- name: ledger_factors
+-- Intervals in which fewer samples were stored than selected.
+SELECT s.interval_id, s.count * 1.0 / nullif(t.count, 0)
+FROM ledger_row s
+JOIN ledger_row t ON t.interval_id = s.interval_id
+  AND t.event_id = s.event_id
+  AND t.entry_id = (SELECT id FROM ledger_entry WHERE name = 'stored')
+WHERE s.entry_id = (SELECT id FROM ledger_entry WHERE name = 'selected')
+  AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
+  AND s.count > t.count
+ORDER BY s.interval_id;
+
+-- name: ledger_cpus
+SELECT sum((i.end_ns - i.start_ns) / 1e9), sum(c.due)
+FROM cpu_interval c JOIN interval i ON i.id = c.interval_id
+WHERE c.event_id = ?1 AND c.interval_id BETWEEN ?2 AND ?3;

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT */
+/* weft: reads recordings; `weft record` runs the weft-record beside it. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "query/cli.h"
+#include "query/cmd.h"
+
+static int cmd_record(int argc, char **argv);
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "record", cmd_record, "sample this machine into a file" },
+	{ "top", cmd_top, "where the time went: functions, stacks, threads" },
+	{ "traces", cmd_traces, "the requests that used most CPU time" },
+	{ "trace", cmd_trace, "one request: its stacks against everyone's" },
+	{ "timeline", cmd_timeline, "samples in the order of time" },
+	{ "sql", cmd_sql, "ask the file in SQL, or by a query's name" },
+	{ "loss", cmd_loss, "the ledger: what was counted, and what was not" },
+	{ "export", cmd_export, "stacks for other tools" },
+};
+
+static void print_help(void)
+{
+	size_t i;
+
+	printf("usage: weft COMMAND [options]\n\n"
+	       "A profiler that knows which request each sample belongs to.\n\n"
+	       "commands:\n");
+	for (i = 0; i < ARRAY_LEN(commands); i++)
+		printf("  %-10s %s\n", commands[i].name, commands[i].help);
+	printf("\nA recording is read from -i FILE, else from $WEFT_DB, else "
+	       "from weft.db.\n`weft COMMAND --help` says more.\n\n"
+	       "exit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 "
+	       "nothing matched\n");
+}
+
+/* Replace us by PATH/weft-record; returns only if that fails. */
+static void exec_beside(char **argv)
+{
+	static const char name[] = "weft-record";
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash;
+
+	if (n <= 0 || (size_t)n >= sizeof(path) - 1)
+		return;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash || (size_t)(slash + 1 - path) + sizeof(name) > sizeof(path))
+		return;
+	memcpy(slash + 1, name, sizeof(name));
+	execv(path, argv);
+}
+
+static int cmd_record(int argc, char **argv)
+{
+	static char name[] = "weft-record";
+	int code;
+
+	(void)argc;
+	argv[0] = name;
+	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
+	exec_beside(argv);
+	execvp(name, argv);
+	code = errno;
+	weft_log(WEFT_ERROR,
+		 "cannot run weft-record: %s; it belongs beside "
+		 "weft, or into $PATH",
+		 strerror(code));
+	return code == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
+}
+
+static int unknown(const char *word)
+{
+	const char *names[ARRAY_LEN(commands) + 1] = { NULL };
+	const char *near;
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(commands); i++)
+		names[i] = commands[i].name;
+	near = weft_nearest(word, names);
+	if (near)
+		weft_log(WEFT_ERROR, "no command '%s'; did you mean '%s'?",
+			 word, near);
+	else
+		weft_log(WEFT_ERROR,
+			 "no command '%s'; `weft --help` lists them", word);
+	return WEFT_EXIT_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : NULL;
+	size_t i;
+
+	weft_log_init("weft", WEFT_INFO);
+	signal(SIGPIPE, SIG_IGN); /* a write then fails with EPIPE */
+	if (!word) {
+		weft_log(WEFT_ERROR, "no command; `weft --help` lists them");
+		return WEFT_EXIT_USAGE;
+	}
+	if (!strcmp(word, "-h") || !strcmp(word, "--help") ||
+	    !strcmp(word, "help")) {
+		print_help();
+		return cli_finish();
+	}
+	if (!strcmp(word, "--version")) {
+		printf("weft %s\n", WEFT_VERSION);
+		return cli_finish();
+	}
+	for (i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(word, commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	return unknown(word);
+}

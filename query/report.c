@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "query/figure.h"
+#include "query/report.h"
+
+enum {
+	ID_DIGITS = 32,
+	ID_DIGITS_LEAST = 8,
+	CANDIDATES = 5
+};
+
+int report_open(struct report *r, const struct cli_common *common,
+		const char *file, struct weft_err *err)
+{
+	int rc;
+
+	*r = (struct report){ 0 };
+	if (file && common->input)
+		return weft_fail(err, -E2BIG,
+				 "two files are named: '%s' and '%s'",
+				 common->input, file);
+	rc = db_open(&r->db, file ? file : common->input, err);
+	if (rc)
+		return rc;
+	rc = range_find(&r->range, r->db, common, err);
+	if (rc)
+		return rc;
+	return ledger_load(&r->ledger, r->db, &r->range, err);
+}
+
+void report_close(struct report *r)
+{
+	ledger_release(&r->ledger);
+	range_release(&r->range);
+	db_close(r->db);
+	r->db = NULL;
+}
+
+/* Firings per second of a CPU; 0: not known. */
+static double delivered_hz(const struct report *r)
+{
+	const struct ledger_entry *fired = ledger_find(&r->ledger, "fired");
+
+	if (!fired || !fired->is_measured || r->ledger.cpu_s <= 0)
+		return 0;
+	return (double)fired->count / r->ledger.cpu_s;
+}
+
+static int64_t cpus(const struct report *r)
+{
+	int64_t most = 0;
+	size_t i;
+
+	for (i = 0; i < r->range.n_parts; i++)
+		if (r->range.parts[i].cpus > most)
+			most = r->range.parts[i].cpus;
+	return most;
+}
+
+static const struct range_part *last_part(const struct report *r)
+{
+	return &r->range.parts[r->range.n_parts - 1];
+}
+
+void report_print_heading(const struct report *r)
+{
+	const struct range_part *last = last_part(r);
+	uint64_t idle = ledger_count(&r->ledger, "idle");
+	uint64_t fired = ledger_count(&r->ledger, "fired");
+
+	printf("%s of recording %lld%s: %s, %lld %s, %s samples",
+	       r->range.event, (long long)last->recording_id,
+	       r->range.n_parts > 1 ? " and earlier" : "",
+	       FIGURE(figure_ns, (double)r->range.length_ns),
+	       (long long)cpus(r), cpus(r) == 1 ? "CPU" : "CPUs",
+	       FIGURE(figure_count,
+		      (double)ledger_count(&r->ledger, "counted")));
+	if (last->requested_hz)
+		printf(" at %.0f Hz (%lld asked)", delivered_hz(r),
+		       (long long)last->requested_hz);
+	if (fired)
+		printf(", idle %.0f %%", 100.0 * (double)idle / (double)fired);
+	printf("%s%s\n", r->range.is_whole ? "" : ", a part of it",
+	       r->range.is_open ? ", still recording or cut short" : "");
+}
+
+int report_print_table(const struct table *t, struct weft_err *err)
+{
+	if (table_print(t, stdout, table_width(), table_may_colour()))
+		return weft_fail(err, -ENOMEM, "out of memory for the table");
+	return 0;
+}
+
+void report_json(const struct report *r, struct json *j, const char *name)
+{
+	const struct range_part *last = last_part(r);
+	size_t i;
+
+	json_object(j, NULL);
+	json_text(j, "report", name);
+	json_text(j, "weft_version", WEFT_VERSION);
+	json_array(j, "recordings");
+	for (i = 0; i < r->range.n_parts; i++)
+		json_int(j, NULL, r->range.parts[i].recording_id);
+	json_end_array(j);
+	json_bool(j, "whole_recording", r->range.is_whole);
+	json_bool(j, "ended", !r->range.is_open);
+	json_text(j, "event", r->range.event);
+	json_text(j, "unit", r->range.unit);
+	json_int(j, "start_unix_ns", r->range.parts[0].start_unix_ns);
+	json_int(j, "length_ns", r->range.length_ns);
+	json_int(j, "cpus", cpus(r));
+	if (last->requested_hz) {
+		json_int(j, "requested_hz", last->requested_hz);
+		json_real(j, "delivered_hz", delivered_hz(r));
+	}
+	json_int(j, "detail_one_in", last->detail_n);
+	json_int(j, "counted_samples",
+		 (int64_t)ledger_count(&r->ledger, "counted"));
+	json_real(j, "shape_loss_share", ledger_shape_loss(&r->ledger));
+	json_real(j, "detail_loss_share", ledger_detail_loss(&r->ledger));
+}
+
+double report_ns_each(const struct report *r)
+{
+	const struct range_part *last = last_part(r);
+	double hz = delivered_hz(r);
+
+	if (!last->requested_hz || !last->detail_n)
+		return 0;
+	return (double)last->detail_n * 1e9 /
+	       (hz > 0 ? hz : (double)last->requested_hz);
+}
+
+static int check_id(const char *id, char from[ID_DIGITS + 1],
+		    struct weft_err *err)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t n = strlen(id), i;
+
+	if (n < ID_DIGITS_LEAST || n > ID_DIGITS || strspn(id, digits) != n ||
+	    (n == ID_DIGITS && strspn(id, "0") == n))
+		return weft_fail(err, -E2BIG,
+				 "'%s' is no trace ID: give its 32 "
+				 "hexadecimal digits, or at least the first 8",
+				 id);
+	for (i = 0; i <= n; i++)
+		from[i] = id[i] >= 'A' && id[i] <= 'F'
+				  ? (char)(id[i] - 'A' + 'a')
+				  : id[i];
+	return 0;
+}
+
+int report_find_trace(struct report *r, const char *id, int64_t *out,
+		      char hex[33], struct weft_err *err)
+{
+	char from[ID_DIGITS + 1], to[ID_DIGITS + 2], list[256] = "";
+	size_t n = 0, used = 0;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = check_id(id, from, err);
+	if (!rc)
+		rc = db_query(r->db, QUERY_SQL_REPORT_TRACES, &stmt, err);
+	if (rc)
+		return rc;
+	snprintf(to, sizeof(to), "%sg", from); /* 'g' sorts after 'f' */
+	sqlite3_bind_text(stmt, 1, from, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, to, -1, SQLITE_STATIC);
+	while ((rc = db_step(r->db, stmt, err)) > 0) {
+		*out = sqlite3_column_int64(stmt, 0);
+		snprintf(hex, 33, "%s",
+			 (const char *)sqlite3_column_text(stmt, 1));
+		if (n++ < CANDIDATES)
+			used += (size_t)snprintf(list + used,
+						 sizeof(list) - used, "\n  %s",
+						 hex);
+	}
+	sqlite3_reset(stmt);
+	sqlite3_clear_bindings(stmt); /* they point into this frame */
+	if (rc < 0)
+		return rc;
+	if (n == 0)
+		return weft_fail(err, -ENODATA,
+				 "no sample of '%s' carries trace %s; a "
+				 "request without a sample may still have run",
+				 db_path(r->db), from);
+	if (n > 1)
+		return weft_fail(err, -E2BIG,
+				 "trace ID %s is ambiguous; it begins%s%s",
+				 from, list, n > CANDIDATES ? "\n  ..." : "");
+	return 0;
+}

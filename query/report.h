@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What every report has: a file, the range that it is about, the ledger of
+ * that range, and the heading that says so.
+ */
+#ifndef WEFT_REPORT_H
+#define WEFT_REPORT_H
+
+#include "query/cli.h"
+#include "query/db.h"
+#include "query/json.h"
+#include "query/ledger.h"
+#include "query/range.h"
+#include "query/table.h"
+
+struct report {
+	struct db *db; /* owned */
+	struct range range;
+	struct ledger ledger;
+};
+
+/* Open what common asks for; file, if not NULL, is the operand that names the
+ * file. Close with report_close() on every path. */
+int report_open(struct report *r, const struct cli_common *common,
+		const char *file, struct weft_err *err) MUST_CHECK;
+void report_close(struct report *r);
+
+/* Print the line on event, time, rate and samples. */
+void report_print_heading(const struct report *r);
+
+/* Print a table as wide as the terminal. */
+int report_print_table(const struct table *t, struct weft_err *err) MUST_CHECK;
+
+/* Begin the outermost object, with the keys that all reports have. */
+void report_json(const struct report *r, struct json *j, const char *name);
+
+/* The nanoseconds (or units of the event) that one sample of detail stands
+ * for, on average: detail_n times the period. 0: not a timer, or no detail */
+double report_ns_each(const struct report *r);
+
+/*
+ * Find a trace by its ID: 32 hexadecimal digits, or a prefix of at least 8
+ * that only one trace of the file has. hex (33 bytes) gets the whole ID.
+ * Returns 0; -E2BIG malformed or ambiguous; -ENODATA no such trace.
+ */
+int report_find_trace(struct report *r, const char *id, int64_t *out,
+		      char hex[33], struct weft_err *err) MUST_CHECK;
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stacks of a file in memory, with the names of their frames: for sums
+ * over all of them, where SQL would walk the tree once per stack.
+ *
+ * Load, add tallies to stacks, sum; the sums are read as rows, one per
+ * function (a name within a binary) or per binary. Names read as view
+ * frame_text puts them.
+ */
+#ifndef WEFT_STACKS_H
+#define WEFT_STACKS_H
+
+#include "query/db.h"
+#include "query/stats.h"
+
+enum {
+	STACKS_FRAMES_MAX = 4096
+};
+
+enum stacks_by {
+	STACKS_BY_FUNCTION,
+	STACKS_BY_BINARY
+};
+
+/* All borrowed from the stacks. */
+struct stacks_row {
+	const char *name;   /* function or path, bytes as stored */
+	const char *binary; /* path of the function's binary */
+	struct tally self;  /* it was the innermost */
+	struct tally total; /* it was on the stack, once or recurring */
+};
+
+/* What is known of the samples that were added. */
+struct stacks_quality {
+	struct tally all;
+	struct tally named;    /* the innermost frame has a name */
+	struct tally complete; /* the walk reached the first frame */
+	struct tally lost;     /* the stack found no room */
+};
+
+struct stacks;
+
+int stacks_load(struct stacks **out, struct db *db,
+		struct weft_err *err) MUST_CHECK;
+void stacks_free(struct stacks *s);
+
+/* Add more to a stack. A stack that the file does not have (damage) is added
+ * to the quality's `all` only. */
+void stacks_add(struct stacks *s, int64_t stack_id, const struct tally *more);
+
+/* Sum what was added. rows (n of them, some without a sample) are valid until
+ * the next call; the caller may sort them. */
+void stacks_sum(struct stacks *s, enum stacks_by by, struct stacks_row **rows,
+		size_t *n);
+
+const struct stacks_quality *stacks_quality(const struct stacks *s);
+
+/* Step through the stacks that something was added to: from 0 on, the next
+ * place, or 0 at the end. */
+size_t stacks_next(const struct stacks *s, size_t at, int64_t *stack_id,
+		   const struct tally **tally);
+
+/*
+ * The names on a stack, root first, and before them [truncated] or [broken]
+ * where that is so. names has room for STACKS_FRAMES_MAX, and borrows them.
+ * Returns how many; 0 where there is no such stack.
+ */
+size_t stacks_names(const struct stacks *s, int64_t stack_id,
+		    const char **names);
+
+/* Is a function of that name, with or without the kernel's _[k], on the
+ * stack? */
+bool stacks_has(const struct stacks *s, int64_t stack_id, const char *name);
+
+#endif

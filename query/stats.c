@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "query/stats.h"
+
+static const double Z = 1.959963984540054;      /* 95 %, two-sided */
+static const double Z_ONE = 1.6448536269514722; /* 95 %, one-sided */
+static const double LN_20 = 2.995732273553991;  /* -ln(0.05) */
+
+void tally_add(struct tally *to, const struct tally *more)
+{
+	to->count += more->count;
+	to->weight += more->weight;
+	to->weight_sq += more->weight_sq;
+	to->estimate += more->estimate;
+}
+
+struct tally tally_of_shape(uint64_t count, uint64_t value)
+{
+	return (struct tally){ .count = count,
+			       .weight = (double)count,
+			       .weight_sq = (double)count,
+			       .estimate = (double)value };
+}
+
+double tally_share(const struct tally *part, const struct tally *all)
+{
+	return all->weight > 0 ? part->weight / all->weight : 0;
+}
+
+struct stats_interval tally_share_interval(const struct tally *part,
+					   const struct tally *all)
+{
+	double n = 0;
+
+	if (all->weight_sq > 0)
+		n = all->weight * all->weight / all->weight_sq;
+	return stats_share_listed(tally_share(part, all) * n, n);
+}
+
+/* k (1 - 1/(9k) + z/(3 sqrt k))^3, the heart of Wilson-Hilferty. */
+static double poisson_limit(double k, double z)
+{
+	double t;
+
+	if (k <= 0)
+		return 0;
+	t = 1 - 1 / (9 * k) + z / (3 * sqrt(k));
+	return t > 0 ? k * t * t * t : 0;
+}
+
+struct stats_interval stats_count(double k)
+{
+	return (struct stats_interval){ poisson_limit(k, -Z),
+					poisson_limit(k + 1, Z) };
+}
+
+/* The lower limit for what is listed; between whole k, on the line. */
+static double listed_lower(double k)
+{
+	static const double lower[] = { 0, 0, 0.0504, 0.4083, 0.9333, 1.5200 };
+	const int last = sizeof(lower) / sizeof(lower[0]) - 1;
+	double at;
+	int i;
+
+	/* An effective count of 5 may come out a rounding above it. */
+	if (k > last + 1e-9)
+		return poisson_limit(k, -Z);
+	if (k >= last)
+		return lower[last];
+	at = k > 0 ? k : 0;
+	i = (int)at;
+	return lower[i] + (at - i) * (lower[i + 1] - lower[i]);
+}
+
+struct stats_interval stats_count_listed(double k)
+{
+	return (struct stats_interval){ listed_lower(k),
+					poisson_limit(k + 1, Z) };
+}
+
+static struct stats_interval wilson(double k, double n)
+{
+	double mid = (k + Z * Z / 2) / (n + Z * Z);
+	double spread = k * (1 - k / n) + Z * Z / 4;
+	double half = Z / (n + Z * Z) * sqrt(spread > 0 ? spread : 0);
+
+	return (struct stats_interval){ k <= 0 ? 0 : fmax(0, mid - half),
+					k >= n ? 1 : fmin(1, mid + half) };
+}
+
+struct stats_interval stats_share(double k, double n)
+{
+	struct stats_interval in;
+
+	if (n <= 0)
+		return (struct stats_interval){ 0, 1 };
+	in = wilson(k, n);
+	if (k > 0 && k < 10 && n > k)
+		in.lo = fmin(in.lo, poisson_limit(k, -Z) / n);
+	if (n - k > 0 && n - k < 10 && k > 0)
+		in.hi = fmax(in.hi, 1 - poisson_limit(n - k, -Z) / n);
+	return in;
+}
+
+struct stats_interval stats_share_listed(double k, double n)
+{
+	struct stats_interval in = stats_share(k, n);
+
+	if (k > 0 && k < 5 + 1e-9 && k < n)
+		in.lo = fmin(in.lo, listed_lower(k) / n);
+	return in;
+}
+
+double stats_absent(double n)
+{
+	return n > 0 ? -expm1(-LN_20 / n) : 1;
+}
+
+double stats_absent_with_loss(double n, double lost)
+{
+	if (lost <= 0)
+		return stats_absent(n);
+	return fmin(1, poisson_limit(lost + 1, Z_ONE) / (n + lost));
+}
+
+struct stats_interval stats_shape_count(double k, double one_in)
+{
+	struct stats_interval in;
+	double middle = k * one_in;
+	double narrow;
+
+	if (one_in <= 1)
+		return (struct stats_interval){ k, k };
+	in = stats_count_listed(k);
+	in.lo *= one_in;
+	in.hi *= one_in;
+	if (k >= 30) {
+		narrow = sqrt(1 - 1 / one_in);
+		in.lo = middle - (middle - in.lo) * narrow;
+		in.hi = middle + (in.hi - middle) * narrow;
+	}
+	in.lo = fmax(k, in.lo);
+	return in;
+}
+
+struct stats_interval stats_request_ns(double k, double ns_each, bool listed)
+{
+	struct stats_interval in =
+		listed ? stats_count_listed(k) : stats_count(k);
+
+	in.lo *= ns_each;
+	in.hi *= ns_each;
+	return in;
+}
+
+double stats_unsampled_ns(double ns_each)
+{
+	return LN_20 * ns_each;
+}
+
+struct stats_interval stats_weighted_sum(double sum, double sum_sq,
+					 double largest)
+{
+	struct stats_interval in = { 0, 0 };
+	double high = sum + largest;
+	double high_sq = sum_sq + largest * largest;
+	double k;
+
+	/* poisson_limit() of the effective count, in units of sum / count */
+	if (sum > 0 && sum_sq > 0) {
+		k = sum * sum / sum_sq;
+		in.lo = poisson_limit(k, -Z) * sum / k;
+	}
+	if (high_sq > 0) {
+		k = high * high / high_sq;
+		in.hi = poisson_limit(k, Z) * high / k;
+	}
+	return in;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The arithmetic of samples: how sure is a number. All intervals are 95 %,
+ * two-sided, and speak of this recording (not of the program in general)
+ * unless said otherwise. No state, no SQL; any thread.
+ */
+#ifndef WEFT_STATS_H
+#define WEFT_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct stats_interval {
+	double lo, hi;
+};
+
+/*
+ * What was added up over some samples. For shape, which is exact, weight =
+ * weight_sq = count and estimate = value. For detail a sample of weight w
+ * adds 1, w, w^2 and w * value.
+ */
+struct tally {
+	uint64_t count; /* samples */
+	double weight, weight_sq;
+	double estimate; /* in the event's unit */
+};
+
+void tally_add(struct tally *to, const struct tally *more);
+
+/* A tally of shape: count firings that sum to value. */
+struct tally tally_of_shape(uint64_t count, uint64_t value);
+
+/* part's share of all: the ratio of weights (Hajek 1971); 0 of nothing. */
+double tally_share(const struct tally *part, const struct tally *all);
+
+/*
+ * The interval of tally_share(), for a row of a table that lists only what
+ * was found: stats_share_listed() on the effective numbers of samples
+ * n = (sum w)^2 / sum w^2 (Kish 1965) and k = share * n.
+ */
+struct stats_interval tally_share_interval(const struct tally *part,
+					   const struct tally *all);
+
+/*
+ * Limits of a Poisson mean of which k events were seen; k may be real.
+ * Wilson-Hilferty's form of Garwood's exact limits (Breslow, Day 1987).
+ */
+struct stats_interval stats_count(double k);
+
+/*
+ * The same for something that is listed because k >= 1: up to k = 5 the lower
+ * limit is that of a zero-truncated Poisson, the mean m with
+ * P(K >= k | K >= 1) = 0.025.
+ */
+struct stats_interval stats_count_listed(double k);
+
+/*
+ * A share of which k of n independent samples were seen: Wilson 1927, where
+ * fewer than 10 are on one side mended with stats_count() (after Brown, Cai,
+ * DasGupta 2001). n = 0 gives [0, 1].
+ */
+struct stats_interval stats_share(double k, double n);
+
+/* The same with the lower limits of stats_count_listed(). */
+struct stats_interval stats_share_listed(double k, double n);
+
+/* Upper 95 % bound (one-sided) of the share of what was not seen among n
+ * samples: 1 - 0.05^(1/n), about 3/n (Hanley, Lippman-Hand 1983). */
+double stats_absent(double n);
+
+/* The same if each of the lost firings may have been it:
+ * B_hi1(lost) / (n + lost), B_hi1 the one-sided limit of stats_count(). */
+double stats_absent_with_loss(double n, double lost);
+
+/*
+ * How often shape counted what detail has k >= 1 samples of, each chosen with
+ * probability 1 / one_in: one_in * stats_count_listed(k), never below k; for
+ * k >= 30 narrowed by sqrt(1 - 1 / one_in). one_in = 1 is exact.
+ */
+struct stats_interval stats_shape_count(double k, double one_in);
+
+/*
+ * The CPU time of a request with k samples that stand for ns_each (one_in *
+ * period) each: ns_each * stats_count(), or if it is listed because k >= 1,
+ * ns_each * stats_count_listed().
+ */
+struct stats_interval stats_request_ns(double k, double ns_each, bool listed);
+
+/* What a request without a sample may have used at most (95 %, one-sided):
+ * -ln(0.05) * ns_each, about three times that. */
+double stats_unsampled_ns(double ns_each);
+
+/*
+ * A sum over blocks chosen with unequal probabilities (Fay, Feuer 1997): sum
+ * and sum_sq of the weighted values w_i that were chosen by chance, largest =
+ * the largest w that one could have had. Blocks that were certain are added
+ * by the caller.
+ */
+struct stats_interval stats_weighted_sum(double sum, double sum_sq,
+					 double largest);
+
+#endif
