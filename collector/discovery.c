@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "collector/clock.h"
 #include "collector/discovery.h"
 #include "collector/grow.h"
 #include "collector/table.h"
@@ -50,14 +50,6 @@ struct looking {
 	struct watched *w;
 };
 
-static uint64_t boot_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static uint64_t hash_who(const struct weft_identity *who)
 {
 	return table_hash(who, sizeof(*who), 3);
@@ -72,7 +64,7 @@ static bool is_who(const void *entry, const void *wanted)
 
 static void schedule(struct watched *w, uint64_t after_ms)
 {
-	w->due_ns = boot_now() + after_ms * MS;
+	w->due_ns = clock_boot_ns() + after_ms * MS;
 }
 
 static void found(struct discovery *d, struct watched *w,
@@ -153,7 +145,7 @@ static void look(struct discovery *d, struct watched *w)
 static void on_tick(uv_timer_t *timer)
 {
 	struct discovery *d = timer->data;
-	uint64_t now = boot_now();
+	uint64_t now = clock_boot_ns();
 	size_t kept = 0;
 
 	for (size_t i = 0; i < d->n; i++) {

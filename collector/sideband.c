@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/clock.h"
 #include "collector/grow.h"
 #include "collector/sideband.h"
 
@@ -62,14 +63,6 @@ struct trailer {
 	uint64_t time;
 	uint32_t cpu, reserved;
 };
-
-static uint64_t boot_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
 
 static int open_event(struct perf_event_attr *attr, uint32_t cpu)
 {
@@ -426,7 +419,7 @@ static void forget(struct sideband *s, size_t n)
 int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
 		   struct weft_err *err)
 {
-	uint64_t until = final ? UINT64_MAX : boot_now() - SETTLE_NS;
+	uint64_t until = final ? UINT64_MAX : clock_boot_ns() - SETTLE_NS;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_rings; i++)

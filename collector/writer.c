@@ -239,6 +239,11 @@ size_t writer_queued(const struct writer *w)
 	return w->n_jobs;
 }
 
+bool writer_is_busy(const struct writer *w)
+{
+	return w && w->busy;
+}
+
 uint64_t writer_wal_bytes(const struct writer *w)
 {
 	return w->wal_bytes;

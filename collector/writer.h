@@ -51,6 +51,9 @@ void writer_names(struct writer *w, struct name_list *names);
 /* Jobs queued or being written. */
 size_t writer_queued(const struct writer *w);
 
+/* A job is being written right now. NULL is never busy. */
+bool writer_is_busy(const struct writer *w);
+
 /* Bytes in the file's write-ahead log after the last write. */
 uint64_t writer_wal_bytes(const struct writer *w);
 
@@ -62,7 +65,7 @@ void writer_checkpoint(struct writer *w);
 const struct weft_err *writer_error(const struct writer *w);
 
 /*
- * End the recording: call when nothing is queued. Closes the store on the
+ * End the recording: call when it is not busy. Closes the store on the
  * calling thread. With abandon, the queue is dropped and the file left as a
  * crash would leave it: valid, without an end. Frees w. NULL is fine.
  */

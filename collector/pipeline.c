@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/pipeline.h"
+
+/* Batches and names that may wait for the writer before intervals merge. */
+enum { WRITER_QUEUE_MAX = 4 };
+
+enum stage { STAGE_NEW, STAGE_MAPS, STAGE_ROOTS };
+
+struct waiting {
+	struct waiting *next;
+	struct raw_interval raw;
+	enum stage stage;
+};
+
+struct pipeline {
+	uint32_t n_events;
+	uint64_t max_wal_bytes;
+	struct resolver *resolver; /* borrowed */
+	struct writer *writer;	   /* borrowed */
+	struct waiting *first, *last; /* owned */
+	struct batch *batch; /* owned; NULL: nothing is merged */
+	struct pipeline_totals totals;
+	bool is_finishing;
+};
+
+static void raw_release(struct raw_interval *raw)
+{
+	harvest_release(&raw->harvest);
+	free(raw->cpus);
+	*raw = (struct raw_interval){ 0 };
+}
+
+int pipeline_open(struct pipeline **out, uint32_t n_events,
+		  uint64_t max_wal_bytes, struct resolver *resolver,
+		  struct writer *writer, struct weft_err *err)
+{
+	struct pipeline *p = calloc(1, sizeof(*p));
+
+	*out = NULL;
+	if (!p)
+		return weft_fail(err, -ENOMEM, "cannot record: out of memory");
+	p->n_events = n_events;
+	p->max_wal_bytes = max_wal_bytes;
+	p->resolver = resolver;
+	p->writer = writer;
+	*out = p;
+	return 0;
+}
+
+void pipeline_close(struct pipeline *p)
+{
+	if (!p)
+		return;
+	while (p->first) {
+		struct waiting *w = p->first;
+
+		p->first = w->next;
+		raw_release(&w->raw);
+		free(w);
+	}
+	batch_free(p->batch);
+	free(p);
+}
+
+int pipeline_add(struct pipeline *p, struct raw_interval *raw)
+{
+	struct waiting *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		raw_release(raw);
+		return -ENOMEM;
+	}
+	w->raw = *raw;
+	if (p->last)
+		p->last->next = w;
+	else
+		p->first = w;
+	p->last = w;
+	*raw = (struct raw_interval){ 0 };
+	return 0;
+}
+
+/* Several intervals become one row: from the first's start to the last's end. */
+static void merge_row(struct batch *b, const struct store_interval *new)
+{
+	struct store_interval *row = batch_interval(b);
+	struct store_interval merged = *new;
+
+	if (row->end_ns) {
+		merged.start_ns = row->start_ns;
+		merged.self_cpu_ns += row->self_cpu_ns;
+		merged.bpf_run_ns += row->bpf_run_ns;
+		merged.bpf_run_count += row->bpf_run_count;
+	}
+	*row = merged;
+}
+
+static uint64_t sum_cpus(const struct raw_interval *raw, uint32_t event,
+			 bool due, uint64_t *value)
+{
+	uint64_t sum = 0;
+
+	*value = 0;
+	for (size_t i = 0; i < raw->n_cpus; i++) {
+		const struct store_cpu *c = &raw->cpus[i];
+		uint64_t n = due ? c->due : c->fired;
+
+		if (c->event != event)
+			continue;
+		sum += n;
+		*value += n * c->period;
+	}
+	return sum;
+}
+
+/* due = fired + not_run. A timer that fires at the very edge of an interval
+ * may be fired here and due in the next: not_run is then counted from what
+ * was fired, never negative. */
+static int add_due(struct batch *b, const struct raw_interval *raw,
+		   uint32_t event)
+{
+	uint64_t fired = raw->ledger[event].entry[WEFT_FIRED].count;
+	uint64_t fired_value = raw->ledger[event].entry[WEFT_FIRED].value;
+	uint64_t due_value;
+	uint64_t due = sum_cpus(raw, event, true, &due_value);
+	int rc;
+
+	if (due < fired)
+		due = fired;
+	if (due_value < fired_value)
+		due_value = fired_value;
+	rc = batch_ledger(b, event, LEDGER_DUE, due, due_value);
+	return rc ? rc
+		  : batch_ledger(b, event, LEDGER_NOT_RUN, due - fired,
+				 due_value - fired_value);
+}
+
+static int merge(struct pipeline *p, const struct raw_interval *raw)
+{
+	struct batch *b = p->batch;
+	int rc = 0;
+
+	merge_row(b, &raw->row);
+	for (uint32_t e = 0; e < p->n_events && !rc; e++) {
+		rc = ledger_add_kernel(b, e, &raw->ledger[e]);
+		if (!rc)
+			rc = add_due(b, raw, e);
+	}
+	for (size_t i = 0; i < raw->n_cpus && !rc; i++)
+		rc = batch_cpu(b, &raw->cpus[i]);
+	if (!rc)
+		rc = batch_ledger(b, 0, WEFT_SIDEBAND_LOST, raw->sideband_lost,
+				  0);
+	if (!rc)
+		rc = batch_ledger(b, 0, LEDGER_PROBE_DEFERRED,
+				  raw->probe_deferred, 0);
+	if (!rc)
+		rc = resolve(p->resolver, &raw->harvest, b);
+	return rc;
+}
+
+static uint64_t entry_of(const struct store_batch *view, uint32_t event,
+			 uint32_t entry)
+{
+	for (size_t i = 0; i < view->n_ledger; i++)
+		if (view->ledger[i].event == event &&
+		    view->ledger[i].entry == entry)
+			return view->ledger[i].count;
+	return 0;
+}
+
+/* The identities of the ledger, for one event of a batch. */
+static bool is_right(const struct store_batch *v, uint32_t e)
+{
+	uint64_t counts = 0, samples = 0;
+	uint64_t counted = entry_of(v, e, WEFT_COUNTED);
+	uint64_t selected = entry_of(v, e, WEFT_SELECTED);
+
+	for (size_t i = 0; i < v->n_counts; i++)
+		counts += v->counts[i].event == e ? v->counts[i].count : 0;
+	for (size_t i = 0; i < v->n_samples; i++)
+		samples += v->samples[i].event == e;
+	return entry_of(v, e, LEDGER_DUE) ==
+		       entry_of(v, e, WEFT_FIRED) +
+			       entry_of(v, e, LEDGER_NOT_RUN) &&
+	       entry_of(v, e, WEFT_FIRED) ==
+		       counted + entry_of(v, e, WEFT_FILTERED) +
+			       entry_of(v, e, WEFT_IDLE) +
+			       entry_of(v, e, WEFT_LOST_COUNTS_FULL) +
+			       entry_of(v, e, WEFT_LOST_BUSY) &&
+	       counted == selected + entry_of(v, e, WEFT_PASSED_OVER) &&
+	       counted == counts + entry_of(v, e,
+					    LEDGER_LOST_COUNTS_DISCARDED) &&
+	       selected == samples + entry_of(v, e, WEFT_LOST_RING_FULL) +
+				   entry_of(v, e, WEFT_LOST_RING_BUSY) +
+				   entry_of(v, e, LEDGER_LOST_DISCARDED);
+}
+
+static void add_up(struct pipeline *p, const struct store_batch *view)
+{
+	for (size_t i = 0; i < view->n_ledger; i++)
+		p->totals.ledger[view->ledger[i].entry] +=
+			view->ledger[i].count;
+	for (uint32_t e = 0; e < p->n_events; e++)
+		p->totals.wrong_intervals += !is_right(view, e);
+	p->totals.intervals++;
+}
+
+/* Count the batch's samples per event into a ledger entry. */
+static void count_samples(struct batch *b, uint32_t n_events,
+			  enum ledger_entry entry)
+{
+	struct store_batch view;
+	uint64_t n[WEFT_MAX_EVENTS] = { 0 }, value[WEFT_MAX_EVENTS] = { 0 };
+
+	batch_view(b, &view);
+	for (size_t i = 0; i < view.n_samples; i++) {
+		n[view.samples[i].event]++;
+		value[view.samples[i].event] += view.samples[i].value;
+	}
+	for (uint32_t e = 0; e < n_events; e++)
+		/* The row is there already: this cannot fail. */
+		(void)!batch_ledger(b, e, entry, n[e], value[e]);
+}
+
+/* Give the merged batch to the writer, if it can take it. */
+static void hand_over(struct pipeline *p)
+{
+	struct store_batch view;
+
+	if (!p->batch)
+		return;
+	if (!p->is_finishing &&
+	    writer_wal_bytes(p->writer) >= p->max_wal_bytes) {
+		/* A reader that never ends holds the log: what keeps growing
+		 * without limit is the details. */
+		count_samples(p->batch, p->n_events, LEDGER_LOST_DISCARDED);
+		batch_drop_samples(p->batch);
+		writer_checkpoint(p->writer);
+		return;
+	}
+	if (writer_queued(p->writer) >= WRITER_QUEUE_MAX)
+		return;
+	count_samples(p->batch, p->n_events, LEDGER_STORED);
+	batch_view(p->batch, &view);
+	add_up(p, &view);
+	writer_batch(p->writer, p->batch);
+	p->batch = NULL;
+}
+
+/* Take the first interval one stage further. Returns false if it waits. */
+static bool step(struct pipeline *p, struct waiting *w)
+{
+	struct resolver *r = p->resolver;
+
+	switch (w->stage) {
+	case STAGE_NEW:
+		resolve_want_maps(r, &w->raw.harvest);
+		w->stage = STAGE_MAPS;
+		return true;
+	case STAGE_MAPS:
+		if (procs_waiting(r->procs))
+			return false;
+		resolve_want_roots(r, &w->raw.harvest);
+		w->stage = STAGE_ROOTS;
+		return true;
+	case STAGE_ROOTS:
+		break;
+	}
+	return !r->roots_waiting;
+}
+
+void pipeline_advance(struct pipeline *p)
+{
+	while (p->first) {
+		struct waiting *w = p->first;
+		bool ready = w->stage == STAGE_ROOTS;
+
+		if (!step(p, w))
+			return;
+		if (!ready)
+			continue;
+		if (!p->batch)
+			p->batch = batch_new();
+		if (!p->batch || merge(p, &w->raw))
+			return; /* out of memory: again at the next tick */
+		p->first = w->next;
+		if (!p->first)
+			p->last = NULL;
+		raw_release(&w->raw);
+		free(w);
+		hand_over(p);
+	}
+	hand_over(p);
+}
+
+bool pipeline_is_empty(const struct pipeline *p)
+{
+	return !p->first && !p->batch;
+}
+
+void pipeline_finish(struct pipeline *p)
+{
+	p->is_finishing = true;
+	pipeline_advance(p);
+}
+
+const struct pipeline_totals *pipeline_totals(const struct pipeline *p)
+{
+	return &p->totals;
+}

@@ -1,0 +1,724 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The composition root: what a recording is made of, in which order it comes
+ * up and goes down, and what happens once per interval. One thread, the
+ * loop's, owns all of it; the writer gets whole batches.
+ */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/clock.h"
+#include "collector/command.h"
+#include "collector/discovery.h"
+#include "collector/grow.h"
+#include "collector/host.h"
+#include "collector/naming.h"
+#include "collector/pipeline.h"
+#include "collector/privilege.h"
+#include "collector/probe.h"
+#include "collector/record.h"
+#include "collector/summary.h"
+#include "collector/target.h"
+
+enum {
+	SIGNALS = 4,
+	/* How long names may still arrive after the last sample. */
+	LAST_NAMES_MS = 10000,
+	MS_NS = 1000000,
+};
+
+/* Kernel memory that the maps may take. */
+#define KERNEL_MEMORY_MAX (2ULL << 30)
+
+static const struct store_event events[] = { { "cpu-clock", "ns", 0 } };
+
+enum phase {
+	PHASE_SAMPLING,
+	PHASE_DRAINING, /* stopped; intervals are still on their way */
+	PHASE_NAMING,	/* all is stored but some names */
+	PHASE_OVER,
+};
+
+struct recording {
+	const struct record_opts *opts;
+	enum phase phase;
+	struct weft_err err; /* what ended the recording, if it failed */
+	bool aborted;	     /* by a second signal */
+	struct command command;
+	bool command_ended;
+	int command_wait; /* its wait status */
+	int command_code; /* why it could not be run; 0: it could */
+	int cgroup_fd;
+	struct cpu_list cpus;
+	struct inspect_server server;
+
+	/* From here on owned, in order of construction. */
+	uv_loop_t loop;
+	bool has_loop;
+	struct probe *probe;
+	struct binaries *binaries;
+	struct kernel *kernel;
+	struct sideband *sideband;
+	struct timers *timers;
+	struct inspect *inspect;
+	struct procs *procs;
+	struct writer *writer;
+	struct naming *naming;
+	struct pipeline *pipeline;
+	struct discovery *discovery;
+	struct ring_buffer *samples;
+	struct resolver resolver;
+
+	uv_poll_t samples_poll, sideband_poll;
+	uv_timer_t interval_timer, duration_timer, names_timer;
+	uv_signal_t signals[SIGNALS];
+	bool has_handles; /* those above */
+	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
+	uint64_t interval_start_ns, started_ns;
+	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
+	bool warned_of_retry;
+};
+
+static void advance(struct recording *r);
+static void stop(struct recording *r);
+
+/* Something broke that recording cannot go on without. */
+static void give_up(struct recording *r)
+{
+	if (r->phase == PHASE_SAMPLING)
+		stop(r);
+}
+
+static int on_sample(void *ctx, void *data, size_t size)
+{
+	struct recording *r = ctx;
+	const struct weft_sample *s = data;
+	struct harvest *h;
+
+	if (size < sizeof(*s) || s->kind != WEFT_RECORD_SAMPLE)
+		return 0;
+	h = &r->harvest[s->epoch % WEFT_EPOCHS];
+	if (h->n_samples >= BATCH_SAMPLES_MAX ||
+	    GROW(h->samples, h->n_samples + 1, h->samples_room)) {
+		h->lost_samples++;
+		h->lost_samples_value += s->value;
+		return 0;
+	}
+	h->samples[h->n_samples++] = *s;
+	return 0;
+}
+
+static void on_samples_readable(uv_poll_t *poll, int status, int happened)
+{
+	struct recording *r = poll->data;
+
+	(void)status;
+	(void)happened;
+	ring_buffer__consume(r->samples);
+}
+
+static void on_sideband(void *ctx, const struct sideband_event *event)
+{
+	struct recording *r = ctx;
+
+	procs_event(r->procs, event);
+	if (r->discovery)
+		discovery_event(r->discovery, event);
+}
+
+static void drain_sideband(struct recording *r, bool final)
+{
+	if (sideband_drain(r->sideband, final, on_sideband, r, &r->err))
+		give_up(r);
+}
+
+static void on_sideband_readable(uv_poll_t *poll, int status, int happened)
+{
+	(void)status;
+	(void)happened;
+	drain_sideband(poll->data, false);
+}
+
+/* What the interval cost, and when it was. */
+static void fill_row(struct recording *r, struct store_interval *row,
+		     uint64_t end_ns)
+{
+	uint64_t cpu = host_cpu_ns() + inspect_cpu_ns(r->inspect);
+	uint64_t run_ns, runs;
+
+	probe_run_cost(r->probe, &run_ns, &runs);
+	*row = (struct store_interval){
+		.start_ns = r->interval_start_ns,
+		.end_ns = end_ns,
+		.self_cpu_ns = cpu - r->self_cpu_ns,
+		.self_rss_bytes = host_rss_bytes(),
+		.bpf_run_ns = run_ns - r->bpf_run_ns,
+		.bpf_run_count = runs - r->bpf_runs,
+		.has_bpf_run = r->opts->self_cost,
+	};
+	clock_read_offset(&row->clock_offset_ns, &row->clock_error_ns);
+	r->interval_start_ns = end_ns;
+	r->self_cpu_ns = cpu;
+	r->bpf_run_ns = run_ns;
+	r->bpf_runs = runs;
+}
+
+/* Read the timers, then set them to the periods of the next interval. */
+static int turn_timers(struct recording *r, struct raw_interval *raw,
+		       const uint64_t *fired)
+{
+	uint32_t n = timers_count(r->timers);
+	int rc = 0;
+
+	raw->cpus = calloc(n, sizeof(*raw->cpus));
+	if (!raw->cpus)
+		return weft_fail(&r->err, -ENOMEM, "cannot record: out of memory");
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct timer_due due;
+
+		rc = timers_take_due(r->timers, i, &due, &r->err);
+		raw->cpus[i] = (struct store_cpu){
+			.cpu = due.cpu,
+			.period = due.period_ns,
+			.due = due.due,
+			.fired = fired[due.cpu],
+		};
+	}
+	raw->n_cpus = rc ? 0 : n;
+	return rc ? rc : timers_apply(r->timers, &r->err);
+}
+
+/* Take everything that the kernel has of the interval that ends now. */
+static int reap(struct recording *r, struct raw_interval *raw, bool final)
+{
+	uint64_t fired[WEFT_MAX_CPUS] = { 0 };
+	uint64_t end_ns;
+	uint32_t epoch, next = probe_epoch(r->probe) + 1;
+	int rc;
+
+	timers_draw(r->timers);
+	for (uint32_t i = 0; i < timers_count(r->timers); i++)
+		probe_set_period(r->probe, next, r->cpus.cpu[i],
+				 timers_next_period(r->timers, i));
+	end_ns = clock_boot_ns();
+	rc = probe_swap(r->probe, &epoch, &r->err);
+	if (!rc)
+		rc = probe_take_ledger(r->probe, epoch, 0, &raw->ledger[0],
+				       fired, &r->err);
+	if (!rc)
+		rc = turn_timers(r, raw, fired);
+	if (rc)
+		return rc;
+	ring_buffer__consume(r->samples);
+	raw->harvest = r->harvest[epoch % WEFT_EPOCHS];
+	r->harvest[epoch % WEFT_EPOCHS] = (struct harvest){ 0 };
+	raw->harvest.start_ns = r->interval_start_ns;
+	raw->harvest.end_ns = end_ns;
+	drain_sideband(r, final);
+	raw->sideband_lost = sideband_take_lost(r->sideband);
+	if (raw->sideband_lost)
+		procs_distrust(r->procs);
+	raw->sideband_lost += procs_take_refused(r->procs);
+	if (r->discovery)
+		raw->probe_deferred = discovery_take_deferred(r->discovery);
+	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, &r->err);
+	fill_row(r, &raw->row, end_ns);
+	return rc;
+}
+
+/* End an interval and begin the next. */
+static void turn(struct recording *r, bool final)
+{
+	struct raw_interval raw = { 0 };
+	int rc = reap(r, &raw, final);
+
+	if (rc) {
+		harvest_release(&raw.harvest);
+		free(raw.cpus);
+	} else if (pipeline_add(r->pipeline, &raw)) {
+		weft_fail(&r->err, -ENOMEM, "cannot record: out of memory");
+		rc = -ENOMEM;
+	}
+	if (rc && !final)
+		give_up(r);
+	kernel_refresh(r->kernel);
+	naming_tick(r->naming);
+	procs_sweep(r->procs, r->interval_start_ns - 2 * r->opts->interval_ns);
+	advance(r);
+}
+
+static void watch_writer(struct recording *r)
+{
+	const struct weft_err *error = writer_error(r->writer);
+
+	if (!error) {
+		if (r->warned_of_retry)
+			weft_log(WEFT_WARN, "writing again");
+		r->warned_of_retry = false;
+		return;
+	}
+	if (error->code == -EPROTO || error->code == -EINVAL ||
+	    error->code == -ENOMEM) {
+		r->err = *error;
+		give_up(r);
+	} else if (!r->warned_of_retry) {
+		weft_log(WEFT_WARN, "%s; trying again each second, intervals merge meanwhile",
+			 error->msg);
+		r->warned_of_retry = true;
+	}
+}
+
+static void on_interval(uv_timer_t *timer)
+{
+	struct recording *r = timer->data;
+
+	watch_writer(r);
+	if (r->phase == PHASE_SAMPLING && (r->opts->n_pids || r->opts->n_tids) &&
+	    !target_lives(r->opts)) {
+		stop(r);
+		return;
+	}
+	if (r->phase == PHASE_SAMPLING)
+		turn(r, false);
+}
+
+static void on_duration(uv_timer_t *timer)
+{
+	stop(timer->data);
+}
+
+static void finish(struct recording *r)
+{
+	r->phase = PHASE_OVER;
+	uv_stop(&r->loop);
+}
+
+static void on_names_deadline(uv_timer_t *timer)
+{
+	struct recording *r = timer->data;
+
+	weft_log(WEFT_WARN, "%zu frames stay without a name: their files did not answer",
+		 naming_waiting(r->naming));
+	finish(r);
+}
+
+/* Go on with whatever can go on: intervals first, then names, then the end. */
+static void advance(struct recording *r)
+{
+	if (r->phase == PHASE_OVER)
+		return;
+	if (r->phase == PHASE_SAMPLING) {
+		pipeline_advance(r->pipeline);
+		return;
+	}
+	pipeline_finish(r->pipeline);
+	watch_writer(r);
+	if (!pipeline_is_empty(r->pipeline))
+		return;
+	if (r->phase == PHASE_DRAINING && !writer_queued(r->writer)) {
+		r->phase = PHASE_NAMING;
+		uv_timer_start(&r->names_timer, on_names_deadline,
+			       LAST_NAMES_MS, 0);
+	}
+	if (r->phase != PHASE_NAMING || naming_waiting(r->naming))
+		return;
+	naming_tick(r->naming);
+	if (!writer_queued(r->writer))
+		finish(r);
+}
+
+static void on_answer(void *ctx)
+{
+	advance(ctx);
+}
+
+static void on_stored(void *ctx, const struct batch *b,
+		      const struct store_frame_row *rows, size_t n)
+{
+	struct recording *r = ctx;
+
+	naming_add(r->naming, b, rows, n);
+}
+
+/* No more samples; what is on its way is still stored. */
+static void stop(struct recording *r)
+{
+	if (r->phase != PHASE_SAMPLING)
+		return;
+	timers_disable(r->timers);
+	r->phase = PHASE_DRAINING;
+	turn(r, true);
+	uv_timer_stop(&r->duration_timer);
+}
+
+static void on_child(struct recording *r)
+{
+	if (r->command.pid <= 0 || r->command_ended ||
+	    waitpid(r->command.pid, &r->command_wait, WNOHANG) !=
+		    r->command.pid)
+		return;
+	r->command_ended = true;
+	stop(r);
+}
+
+static void on_signal(uv_signal_t *signal, int number)
+{
+	struct recording *r = signal->data;
+
+	if (number == SIGCHLD) {
+		on_child(r);
+		return;
+	}
+	if (r->phase != PHASE_SAMPLING) {
+		r->aborted = true;
+		finish(r);
+		return;
+	}
+	/* ^C reaches the program by itself; what was sent to us does not. */
+	if (r->command.pid > 0 && !r->command_ended &&
+	    (number != SIGINT || !command_shares_terminal()))
+		kill(r->command.pid, number);
+	stop(r);
+}
+
+/* What needs privilege: the kernel's side. */
+static int open_kernel_side(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	struct probe_opts opts = {
+		.filter = !o->all && !o->cgroup,
+		.cgroup_fd = r->cgroup_fd,
+		.follow_children = o->follow_children && !o->n_tids,
+		.user_stacks = o->user_stacks,
+		.kernel_stacks = o->kernel_stacks,
+		.detail_n = o->detail_n,
+		.max_stacks = o->max_stacks,
+		.ring_bytes = o->ring_bytes,
+		.self_cost = o->self_cost,
+	};
+	uint64_t memory = probe_memory(&opts);
+	struct cpu_list online;
+	int rc;
+
+	if (memory > KERNEL_MEMORY_MAX)
+		return weft_fail(&r->err, -EINVAL,
+				 "refused: %" PRIu64 " MB of kernel memory (the limit is %llu MB); lower --max-stacks or --ring-size",
+				 memory >> 20, KERNEL_MEMORY_MAX >> 20);
+	weft_log(WEFT_INFO, "%" PRIu64 " Hz on %u CPUs, %" PRIu64 " MB of kernel memory",
+		 o->hz, r->cpus.n, memory >> 20);
+	rc = cpu_list_online(&online, &r->err);
+	if (!rc)
+		rc = probe_open(&r->probe, &opts, &r->err);
+	if (!rc)
+		rc = binaries_open(&r->binaries, &r->err);
+	if (!rc)
+		rc = kernel_open(&r->kernel, r->binaries, &r->err);
+	if (!rc)
+		rc = sideband_open(&r->sideband, &online,
+				   probe_notices_fd(r->probe), &r->err);
+	if (!rc)
+		rc = timers_open(&r->timers, probe_tick(r->probe), &r->cpus,
+				 o->hz, &r->err);
+	if (!rc)
+		rc = probe_attach(r->probe, &r->err);
+	if (!rc && kernel_is_hidden(r->kernel))
+		weft_log(WEFT_WARN, "the kernel hides its addresses (kernel.kptr_restrict): kernel frames have no names");
+	return rc;
+}
+
+static int open_store(struct recording *r, struct store **out)
+{
+	const struct record_opts *o = r->opts;
+	struct store_event event = events[0];
+	struct host host;
+	struct store_opts opts = {
+		.path = o->output,
+		.append = o->append,
+		.events = &event,
+		.n_events = 1,
+		.words = {
+			.ledger_entry = ledger_names,
+			.n_ledger_entry = LEDGER_ENTRIES,
+			.context_source = context_source_names,
+			.n_context_source = WEFT_SOURCE_COUNT,
+			.context_status = context_status_names,
+			.n_context_status = WEFT_CTX_COUNT,
+		},
+	};
+
+	host_read(&host);
+	event.requested_hz = o->hz;
+	opts.recording = (struct store_recording){
+		.started_ns = clock_unix_ns(),
+		.host = host.name,
+		.kernel = host.kernel,
+		.arch = host.arch,
+		.boot_id = host.boot_id,
+		.command = o->command ? o->command[0] : NULL,
+		.cpus = r->cpus.n,
+		.detail_n = o->detail_n,
+		.interval_ns = o->interval_ns,
+	};
+	return store_open(out, &opts, &r->err);
+}
+
+/* What lives on the loop. */
+static int open_loop_side(struct recording *r)
+{
+	struct procs_opts procs = {
+		.only_known = !r->opts->all && !r->opts->cgroup,
+		.on_answer = on_answer,
+		.ctx = r,
+	};
+	struct writer_opts writer = {
+		.loop = &r->loop,
+		.on_stored = on_stored,
+		.on_idle = on_answer,
+		.ctx = r,
+	};
+	int rc = inspect_open(&r->inspect, &r->loop, r->server, NULL, &r->err);
+
+	r->server = (struct inspect_server){ .fd = -1 };
+	if (!rc)
+		rc = open_store(r, &writer.store);
+	if (!rc)
+		rc = writer_open(&r->writer, &writer, &r->err);
+	procs.inspect = r->inspect;
+	procs.binaries = r->binaries;
+	if (!rc)
+		rc = procs_open(&r->procs, &procs, &r->err);
+	if (!rc)
+		rc = naming_open(&r->naming, r->inspect, r->writer, &r->err);
+	if (rc)
+		return rc;
+	naming_on_answer(r->naming, on_answer, r);
+	r->resolver = (struct resolver){
+		.procs = r->procs,
+		.kernel = r->kernel,
+		.binaries = r->binaries,
+		.inspect = r->inspect,
+		.on_answer = on_answer,
+		.ctx = r,
+	};
+	rc = pipeline_open(&r->pipeline, ARRAY_LEN(events),
+			   r->opts->max_wal_bytes, &r->resolver, r->writer,
+			   &r->err);
+	if (!rc && r->opts->detail_n)
+		rc = discovery_open(&r->discovery, &r->loop, r->probe,
+				    r->inspect, r->procs, &r->err);
+	if (rc)
+		return rc;
+	r->samples = ring_buffer__new(probe_samples_fd(r->probe), on_sample, r,
+				      NULL);
+	return r->samples ? 0
+			  : weft_fail(&r->err, -errno,
+				      "cannot map the ring of details: %s",
+				      strerror(errno));
+}
+
+static void start_handles(struct recording *r)
+{
+	static const int numbers[SIGNALS] = { SIGINT, SIGTERM, SIGHUP,
+					      SIGCHLD };
+	uint64_t interval_ms = r->opts->interval_ns / MS_NS;
+
+	uv_poll_init(&r->loop, &r->samples_poll,
+		     ring_buffer__epoll_fd(r->samples));
+	uv_poll_init(&r->loop, &r->sideband_poll, sideband_fd(r->sideband));
+	uv_timer_init(&r->loop, &r->interval_timer);
+	uv_timer_init(&r->loop, &r->duration_timer);
+	uv_timer_init(&r->loop, &r->names_timer);
+	r->samples_poll.data = r->sideband_poll.data = r;
+	r->interval_timer.data = r->duration_timer.data = r;
+	r->names_timer.data = r;
+	uv_poll_start(&r->samples_poll, UV_READABLE, on_samples_readable);
+	uv_poll_start(&r->sideband_poll, UV_READABLE, on_sideband_readable);
+	uv_timer_start(&r->interval_timer, on_interval, interval_ms,
+		       interval_ms);
+	if (r->opts->duration_ns)
+		uv_timer_start(&r->duration_timer, on_duration,
+			       r->opts->duration_ns / MS_NS, 0);
+	for (int i = 0; i < SIGNALS; i++) {
+		uv_signal_init(&r->loop, &r->signals[i]);
+		r->signals[i].data = r;
+		uv_signal_start(&r->signals[i], on_signal, numbers[i]);
+	}
+}
+
+/* Let samples come, then let the program go. */
+static int start(struct recording *r)
+{
+	int rc = target_add(r->opts,
+			    r->opts->command ? (uint32_t)r->command.pid : 0,
+			    r->probe, r->procs, &r->err);
+
+	if (rc)
+		return rc;
+	r->started_ns = r->interval_start_ns = clock_boot_ns();
+	r->self_cpu_ns = host_cpu_ns() + inspect_cpu_ns(r->inspect);
+	for (uint32_t i = 0; i < timers_count(r->timers); i++)
+		probe_set_period(r->probe, probe_epoch(r->probe),
+				 r->cpus.cpu[i],
+				 timers_next_period(r->timers, i));
+	rc = timers_enable(r->timers, &r->err);
+	if (!rc && r->opts->command)
+		rc = r->command_code = command_go(
+			&r->command, r->opts->command, &r->err);
+	return rc;
+}
+
+static void close_handles(struct recording *r)
+{
+	uv_handle_t *handles[] = {
+		(uv_handle_t *)&r->samples_poll,
+		(uv_handle_t *)&r->sideband_poll,
+		(uv_handle_t *)&r->interval_timer,
+		(uv_handle_t *)&r->duration_timer,
+		(uv_handle_t *)&r->names_timer,
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
+		uv_close(handles[i], NULL);
+	for (int i = 0; i < SIGNALS; i++)
+		uv_close((uv_handle_t *)&r->signals[i], NULL);
+}
+
+/* In reverse order of construction; all parts may be missing. */
+static void close_all(struct recording *r)
+{
+	if (r->timers)
+		timers_close(r->timers);
+	discovery_close(r->discovery);
+	inspect_close(r->inspect);
+	if (r->has_handles)
+		close_handles(r);
+	while (writer_is_busy(r->writer))
+		uv_run(&r->loop, UV_RUN_ONCE);
+	(void)writer_close(r->writer, clock_unix_ns(), r->aborted, &r->err);
+	if (r->has_loop) {
+		uv_run(&r->loop, UV_RUN_DEFAULT);
+		uv_loop_close(&r->loop);
+	}
+	pipeline_close(r->pipeline);
+	naming_close(r->naming);
+	ring_buffer__free(r->samples);
+	procs_close(r->procs);
+	sideband_close(r->sideband);
+	kernel_close(r->kernel);
+	binaries_close(r->binaries);
+	probe_close(r->probe);
+	for (int i = 0; i < WEFT_EPOCHS; i++)
+		harvest_release(&r->harvest[i]);
+	if (r->cgroup_fd >= 0)
+		close(r->cgroup_fd);
+	if (r->server.fd >= 0)
+		close(r->server.fd);
+}
+
+/* What must be known, or forked, before anything is loaded. */
+static int prepare(struct recording *r)
+{
+	const struct record_opts *o = r->opts;
+	const char *warning;
+	int rc = privilege_check(&warning, &r->err);
+
+	if (!rc)
+		rc = target_check(o, &r->cgroup_fd, &r->err);
+	r->cpus = o->cpus;
+	if (!rc && !r->cpus.n)
+		rc = cpu_list_online(&r->cpus, &r->err);
+	if (!rc && o->command)
+		rc = r->command_code =
+			command_fork(&r->command, o->command, &r->err);
+	if (!rc)
+		rc = inspect_fork(&r->server, &r->err);
+	if (!rc && warning)
+		weft_log(WEFT_WARN, "%s", warning);
+	return rc;
+}
+
+static int bring_up(struct recording *r)
+{
+	int rc = prepare(r);
+
+	if (!rc)
+		rc = open_kernel_side(r);
+	if (!rc)
+		rc = privilege_drop(&r->err);
+	if (rc)
+		return rc;
+	rc = uv_loop_init(&r->loop);
+	if (rc)
+		return weft_fail(&r->err, rc, "cannot start: %s",
+				 strerror(-rc));
+	r->has_loop = true;
+	rc = open_loop_side(r);
+	if (rc)
+		return rc;
+	start_handles(r);
+	r->has_handles = true;
+	return start(r);
+}
+
+/* The exit status of a recording that came to its end. */
+static int wait_for_command(struct recording *r)
+{
+	if (r->command.pid <= 0)
+		return WEFT_EXIT_OK;
+	signal(SIGINT, SIG_IGN); /* it is the program's */
+	while (!r->command_ended) {
+		pid_t pid = waitpid(r->command.pid, &r->command_wait, 0);
+
+		if (pid == r->command.pid || (pid < 0 && errno != EINTR))
+			r->command_ended = true;
+	}
+	return command_status(r->command_wait);
+}
+
+static int exit_status(struct recording *r, int rc, bool was_let_go)
+{
+	if (!r->err.code && !rc)
+		return r->aborted ? WEFT_EXIT_FAILED : wait_for_command(r);
+	weft_log(WEFT_ERROR, "%s", r->err.msg);
+	if (was_let_go && r->opts->command)
+		return wait_for_command(r);
+	command_cancel(&r->command);
+	if (r->command_code)
+		return command_exec_status(r->command_code);
+	if (r->err.code == -EPERM)
+		return WEFT_EXIT_NO_PERMISSION;
+	return WEFT_EXIT_FAILED;
+}
+
+int record(const struct record_opts *opts)
+{
+	struct recording r = {
+		.opts = opts,
+		.cgroup_fd = -1,
+		.command = { .pid = -1, .go_fd = -1, .fail_fd = -1 },
+		.server = { .fd = -1 },
+	};
+	double seconds;
+	int rc;
+
+	if (opts->hz > timer_max_hz()) {
+		weft_log(WEFT_ERROR, "-F %" PRIu64 " is above the kernel's limit of %" PRIu64 " Hz; lower it, or raise /proc/sys/kernel/perf_event_max_sample_rate",
+			 opts->hz, timer_max_hz());
+		return WEFT_EXIT_USAGE;
+	}
+	rc = bring_up(&r);
+	if (!rc) {
+		uv_run(&r.loop, UV_RUN_DEFAULT);
+		seconds = (double)(r.interval_start_ns - r.started_ns) / 1e9;
+		summary_log(pipeline_totals(r.pipeline), opts, seconds,
+			    r.cpus.n);
+	}
+	close_all(&r);
+	return exit_status(&r, rc, !rc);
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "collector/target.h"
+
+/* Field 22 of a stat file of /proc: the start, in ticks since boot. */
+static int read_start(const char *path, uint64_t *ticks)
+{
+	char line[1024], *at;
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n <= 0)
+		return -ESRCH;
+	line[n] = '\0';
+	/* The name in parentheses may hold anything: start after the last. */
+	at = strrchr(line, ')');
+	if (!at || sscanf(at + 1,
+			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u"
+			  " %*u %*d %*d %*d %*d %*d %*d %lu",
+			  ticks) != 1)
+		return -EPROTO;
+	return 0;
+}
+
+static int process_start(uint32_t pid, uint64_t *ticks)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, pid);
+	return read_start(path, ticks);
+}
+
+/* A thread may be asked for by its number alone: /proc has it, unlisted. */
+static int thread_start(uint32_t tid, uint64_t *ticks)
+{
+	return process_start(tid, ticks);
+}
+
+static int check_pid(uint32_t pid, struct weft_err *err)
+{
+	char path[64], line[256];
+	uint64_t ticks;
+	unsigned int tgid = pid;
+	int rc = process_start(pid, &ticks);
+	FILE *f;
+
+	if (rc)
+		return weft_fail(err, rc, "cannot record process %u: %s", pid,
+				 rc == -ESRCH ? "no such process"
+					      : strerror(-rc));
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "Tgid: %u", &tgid) == 1)
+			break;
+	if (f)
+		fclose(f);
+	if (tgid != pid)
+		return weft_fail(err, -ESRCH,
+				 "cannot record process %u: that is a thread of process %u; use -t %u for it alone, or -p %u",
+				 pid, tgid, pid, tgid);
+	return 0;
+}
+
+static int open_cgroup(const char *path, int *out, struct weft_err *err)
+{
+	char full[4096];
+	struct statfs fs;
+	int fd, rc;
+
+	snprintf(full, sizeof(full), "%s%s",
+		 strncmp(path, "/sys/fs/cgroup", 14) ? "/sys/fs/cgroup/" : "",
+		 path);
+	fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0) {
+		rc = -errno;
+		return weft_fail(err, rc, "cannot open cgroup '%s': %s", full,
+				 strerror(-rc));
+	}
+	if (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
+		close(fd);
+		return weft_fail(err, -EINVAL,
+				 "cannot record cgroup '%s': it is not of version 2, which alone the kernel can test samples against",
+				 full);
+	}
+	*out = fd;
+	return 0;
+}
+
+int target_check(const struct record_opts *opts, int *cgroup_fd,
+		 struct weft_err *err)
+{
+	*cgroup_fd = -1;
+	for (size_t i = 0; i < opts->n_pids; i++) {
+		int rc = check_pid(opts->pids[i], err);
+
+		if (rc)
+			return rc;
+	}
+	for (size_t i = 0; i < opts->n_tids; i++) {
+		uint64_t ticks;
+
+		if (thread_start(opts->tids[i], &ticks))
+			return weft_fail(err, -ESRCH,
+					 "cannot record thread %u: no such thread",
+					 opts->tids[i]);
+	}
+	return opts->cgroup ? open_cgroup(opts->cgroup, cgroup_fd, err) : 0;
+}
+
+static int add_process(uint32_t pid, struct probe *probe, struct procs *procs,
+		       struct weft_err *err)
+{
+	uint64_t ticks;
+	int rc = process_start(pid, &ticks);
+
+	if (rc)
+		return weft_fail(err, rc, "cannot record process %u: %s", pid,
+				 rc == -ESRCH ? "no such process"
+					      : strerror(-rc));
+	procs_announce(procs, pid);
+	return probe_add_process(probe, pid, ticks, err);
+}
+
+int target_add(const struct record_opts *opts, uint32_t command_pid,
+	       struct probe *probe, struct procs *procs, struct weft_err *err)
+{
+	int rc = 0;
+
+	if (command_pid)
+		rc = add_process(command_pid, probe, procs, err);
+	for (size_t i = 0; i < opts->n_pids && !rc; i++)
+		rc = add_process(opts->pids[i], probe, procs, err);
+	for (size_t i = 0; i < opts->n_tids && !rc; i++) {
+		uint64_t ticks;
+
+		rc = thread_start(opts->tids[i], &ticks);
+		if (rc)
+			return weft_fail(err, rc,
+					 "cannot record thread %u: no such thread",
+					 opts->tids[i]);
+		rc = probe_add_thread(probe, opts->tids[i], ticks, err);
+	}
+	return rc;
+}
+
+bool target_lives(const struct record_opts *opts)
+{
+	uint64_t ticks;
+
+	for (size_t i = 0; i < opts->n_pids; i++)
+		if (!process_start(opts->pids[i], &ticks))
+			return true;
+	for (size_t i = 0; i < opts->n_tids; i++)
+		if (!thread_start(opts->tids[i], &ticks))
+			return true;
+	return false;
+}
