@@ -35,7 +35,7 @@ static __always_inline void notify(enum weft_notice_kind kind,
 	if (!n) {
 		l = ledger_find(epoch, 0);
 		if (l)
-			tally(l, WEFT_SIDEBAND_LOST_NOTICE, 0);
+			tally(l, WEFT_SIDEBAND_LOST, 0);
 		return;
 	}
 	n->kind = kind;

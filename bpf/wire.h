@@ -94,7 +94,7 @@ enum weft_ledger_entry {
 	WEFT_LOST_RING_FULL,
 	WEFT_LOST_RING_BUSY,
 	WEFT_STACK_LOST,
-	WEFT_SIDEBAND_LOST_NOTICE, /* a notice found no room in its ring */
+	WEFT_SIDEBAND_LOST, /* a notice found no room in its ring */
 	WEFT_CONTEXT_OK,	   /* one per enum weft_context_status, in order */
 	WEFT_CONTEXT_LAST = WEFT_CONTEXT_OK + 15,
 	WEFT_KERNEL_ENTRIES,

@@ -82,17 +82,18 @@ static int displace(struct maps *m, size_t at, const struct mapping *new)
 
 int maps_add(struct maps *m, const struct mapping *new)
 {
-	size_t at;
+	int rc = 0;
 
 	if (new->start >= new->end)
 		return 0;
-	for (;;) {
-		at = first_above(m, new->start);
+	while (!rc) {
+		size_t at = first_above(m, new->start);
+
 		if (at == m->n_now || m->now[at].start >= new->end)
 			return insert(m, at, new);
-		if (displace(m, at, new))
-			return -ENOMEM;
+		rc = displace(m, at, new);
 	}
+	return rc;
 }
 
 int maps_fill(struct maps *m, const struct mapping *old)
