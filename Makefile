@@ -31,7 +31,7 @@ QUERY_LIBS := -lsqlite3 -lm
 # A room is an archive; a program is its main.o and the rooms it may know.
 objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
 STORE := $(call objects,store) $(B)/gen/store_sql.o
-COLLECTOR := $(call objects,collector)
+COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
 all: $(B)/weft $(B)/weft-record
@@ -49,7 +49,8 @@ $(B)/query.a: $(QUERY)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Generated: statements, the kernel program and its skeleton.
-GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h
+GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
+	$(B)/gen/context_process.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
 QUERY_SQL := $(wildcard query/*.sql)
 
@@ -71,6 +72,11 @@ $(B)/gen/weft.bpf.o: $(wildcard bpf/*)
 
 $(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@
+
+# The part of a process context (OTEP 4719) that is read.
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
+	@mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=collector --c_out=$(B)/gen $<
 
 $(B)/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)
