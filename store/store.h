@@ -49,7 +49,7 @@ struct store_words {
 
 struct store_opts {
 	const char *path;
-	bool append;	/* add a recording to a weft file that is there */
+	bool append;    /* add a recording to a weft file that is there */
 	bool in_memory; /* for tests: no file, path is ignored */
 	struct store_recording recording;
 	const struct store_event *events; /* samples and counts refer to them
@@ -161,7 +161,7 @@ struct store_count {
 };
 
 struct store_sample {
-	uint64_t time_ns; /* boot */
+	uint64_t time_ns;              /* boot */
 	uint32_t event, thread, stack; /* indexes */
 	uint32_t cpu;
 	uint64_t value;
@@ -228,12 +228,12 @@ int store_write(struct store *st, const struct store_batch *batch,
 /* A name for a frame: one function at one inline depth. */
 struct store_name {
 	int64_t frame_id;
-	uint32_t inline_depth; /* 0 = innermost */
-	uint32_t line;	       /* of the frame; 0: not known */
-	store_text name;       /* demangled */
+	uint32_t inline_depth;         /* 0 = innermost */
+	uint32_t line;                 /* of the frame; 0: not known */
+	store_text name;               /* demangled */
 	store_text linkage_name, file; /* 0: absent */
-	uint32_t function_line;	       /* 0: not known */
-	store_text source;	       /* what named it */
+	uint32_t function_line;        /* 0: not known */
+	store_text source;             /* what named it */
 };
 
 /*

@@ -14,7 +14,7 @@
 
 #define WEFT_VERSION "0.1.0"
 
-#define MUST_CHECK __attribute__((warn_unused_result))
+#define MUST_CHECK   __attribute__((warn_unused_result))
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Exit statuses of both programs. */

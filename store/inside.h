@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A store from within its room: what store.c, intern.c, write.c and seal.c
+ * share. Nobody else includes it, except tests.
+ */
+#ifndef WEFT_STORE_INSIDE_H
+#define WEFT_STORE_INSIDE_H
+
+#include "gen/store_sql.h"
+#include "store/conn.h"
+#include "store/idmap.h"
+#include "store/lock.h"
+#include "store/store.h"
+
+/*
+ * Ceilings of what is remembered, in entries of 24 bytes (32 to 64 with the
+ * room that a hash table needs): about 200, 50 and 50 MiB at most, a few when
+ * stacks are few. A full memory is cleared and the file asked instead; what
+ * one batch adds may go past it.
+ */
+enum {
+	MAX_NODES = 3 << 20,
+	MAX_FRAMES = 3 << 18,
+	MAX_TRACES = 3 << 18,
+};
+
+/* Rows of one table that are remembered by key. */
+struct memory {
+	struct idmap map;
+	int64_t next;   /* id that the next new row gets */
+	size_t ceiling; /* entries */
+	bool knows_all; /* what is not in map is not in the file */
+};
+
+struct store {
+	struct conn conn;
+	char *path; /* owned */
+	bool in_memory;
+	struct lock *lock;                   /* owned; NULL in memory */
+	sqlite3_stmt *stmt[STORE_SQL_COUNT]; /* owned, NULL until used */
+	int64_t recording_id;
+	int64_t first_event_id; /* event rows of a recording are contiguous */
+	size_t n_events;
+	int64_t *ledger_entry_id; /* owned */
+	size_t n_ledger_entries;
+	struct memory node, frame, trace;
+	int64_t next_sample;
+	uint64_t tail_rows, sealed_rows;
+};
+
+/* A statement, prepared once. Borrowed from the store. */
+int store_stmt(struct store *st, enum store_sql which, sqlite3_stmt **out,
+	       struct weft_err *err) MUST_CHECK;
+
+/* Step a statement that returns no row, and reset it. */
+int store_run(struct store *st, sqlite3_stmt *stmt,
+	      struct weft_err *err) MUST_CHECK;
+
+/* Step a statement that finds an id, and reset it; *out is 0 for none. */
+int store_find(struct store *st, sqlite3_stmt *stmt, int64_t *out,
+	       struct weft_err *err) MUST_CHECK;
+
+/* store_checkpoint() without sealing. */
+int store_checkpoint_log(struct store *st, struct weft_err *err) MUST_CHECK;
+
+/* Ids of the rows that the parts of a batch became, by their index there. */
+struct interned {
+	int64_t *process, *thread, *binary, *frame, *stack; /* owned */
+};
+
+/* Clear what has no room for the batch. Outside of a transaction. */
+int intern_make_room(struct store *st, const struct store_batch *batch,
+		     struct weft_err *err) MUST_CHECK;
+
+/* Find or write all that the rows of a batch refer to. On failure the caller
+ * rolls back and calls intern_forget(). */
+int intern_batch(struct store *st, const struct store_batch *batch,
+		 struct interned *out, struct weft_err *err) MUST_CHECK;
+void interned_release(struct interned *in);
+
+/* The id of a trace; is a new one where it is at least the mark's. */
+int intern_trace(struct store *st, const uint8_t trace_id[16], int64_t *out,
+		 struct weft_err *err) MUST_CHECK;
+
+/* What ids would come next: to go back there when a transaction fails. */
+struct intern_mark {
+	int64_t node, frame, trace, sample;
+};
+
+struct intern_mark intern_mark(const struct store *st);
+void intern_forget(struct store *st, struct intern_mark mark);
+
+/* Learn what a file that is added to has already. */
+int intern_load(struct store *st, struct weft_err *err) MUST_CHECK;
+
+/* Refuse a batch whose indexes or offsets lead out of it. */
+int batch_check(const struct store *st, const struct store_batch *batch,
+		struct weft_err *err) MUST_CHECK;
+int batch_check_text(const char *text, size_t text_size,
+		     struct weft_err *err) MUST_CHECK;
+
+/* Bind the string at an offset of the text; 0 is NULL. */
+void bind_text(sqlite3_stmt *stmt, int column, const char *text,
+	       store_text offset);
+/* The same, where 0 is the empty string. */
+void bind_text_or_empty(sqlite3_stmt *stmt, int column, const char *text,
+			store_text offset);
+
+/* Make the views anew; sample reads the tail unless the file is closed. */
+int seal_make_views(struct store *st, bool has_tail,
+		    struct weft_err *err) MUST_CHECK;
+
+/* Move the tail into sample_sealed, in transactions of their own. */
+int seal_tail(struct store *st, struct weft_err *err) MUST_CHECK;
+
+/* What makes a file that is not written any more good to read. */
+int seal_finish(struct store *st, struct weft_err *err) MUST_CHECK;
+
+#endif

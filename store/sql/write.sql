@@ -1,0 +1,171 @@
+-- SPDX-License-Identifier: MIT
+--
+-- The statements of the writer. Parameters are bound in the order of the
+-- columns in the text.
+
+-- name: recording_add
+INSERT INTO recording (started_ns, host, kernel, arch, cpus, weft_version,
+                       command, boot_id, detail_n, interval_ns)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
+
+-- name: recording_end
+UPDATE recording SET ended_ns = ?2 WHERE id = ?1;
+
+-- name: event_add
+INSERT INTO event (recording_id, name, unit, requested_hz)
+VALUES (?1, ?2, ?3, ?4);
+
+-- name: ledger_entry_add
+INSERT INTO ledger_entry (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;
+
+-- name: ledger_entry_find
+SELECT id FROM ledger_entry WHERE name = ?1;
+
+-- name: context_source_put
+INSERT INTO context_source_word (id, word) VALUES (?1, ?2)
+ON CONFLICT (id) DO UPDATE SET word = excluded.word;
+
+-- name: context_status_put
+INSERT INTO context_status_word (id, word) VALUES (?1, ?2)
+ON CONFLICT (id) DO UPDATE SET word = excluded.word;
+
+-- name: interval_add
+INSERT INTO interval (recording_id, start_ns, end_ns, clock_offset_ns,
+                      clock_error_ns, self_cpu_ns, self_rss_bytes, bpf_run_ns,
+                      bpf_run_count)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9);
+
+-- name: cpu_interval_add
+INSERT INTO cpu_interval (interval_id, event_id, cpu, period, due, fired,
+                          throttled)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: process_put
+-- What is learnt later about a process replaces what was not known; the row
+-- is written only where something changes.
+INSERT INTO process (recording_id, pid, start_ns, exec_seq, parent_pid,
+                     inner_pid, comm, exe, cgroup, service)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (recording_id, pid, start_ns, exec_seq) DO UPDATE SET
+  parent_pid = ifnull(excluded.parent_pid, parent_pid),
+  inner_pid = ifnull(excluded.inner_pid, inner_pid),
+  comm = ifnull(excluded.comm, comm),
+  exe = ifnull(excluded.exe, exe),
+  cgroup = ifnull(excluded.cgroup, cgroup),
+  service = ifnull(excluded.service, service)
+WHERE parent_pid IS NOT ifnull(excluded.parent_pid, parent_pid)
+   OR inner_pid IS NOT ifnull(excluded.inner_pid, inner_pid)
+   OR comm IS NOT ifnull(excluded.comm, comm)
+   OR exe IS NOT ifnull(excluded.exe, exe)
+   OR cgroup IS NOT ifnull(excluded.cgroup, cgroup)
+   OR service IS NOT ifnull(excluded.service, service);
+
+-- name: process_find
+SELECT id FROM process
+ WHERE recording_id = ?1 AND pid = ?2 AND start_ns = ?3 AND exec_seq = ?4;
+
+-- name: thread_put
+INSERT INTO thread (process_id, tid, start_ns, comm) VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (process_id, tid, start_ns) DO UPDATE SET
+  comm = ifnull(excluded.comm, comm)
+WHERE comm IS NOT ifnull(excluded.comm, comm);
+
+-- name: thread_find
+SELECT id FROM thread WHERE process_id = ?1 AND tid = ?2 AND start_ns = ?3;
+
+-- name: binary_add
+INSERT INTO binary (kind, path, build_id, identity) VALUES (?1, ?2, ?3, ?4);
+
+-- name: binary_find
+SELECT id FROM binary
+ WHERE kind = ?1 AND path = ?2 AND ifnull(build_id, '') = ifnull(?3, '')
+   AND identity = ?4;
+
+-- name: frame_add
+INSERT INTO frame (id, binary_id, address, in_kernel) VALUES (?1, ?2, ?3, ?4);
+
+-- name: frame_find
+SELECT id FROM frame WHERE binary_id = ?1 AND address = ?2 AND in_kernel = ?3;
+
+-- name: frame_list
+SELECT id, binary_id, address, in_kernel FROM frame;
+
+-- name: stack_node_add
+INSERT INTO stack_node (id, parent_id, frame_id) VALUES (?1, ?2, ?3);
+
+-- name: stack_node_find
+-- Only used once index stack_node_identity is there.
+SELECT id FROM stack_node WHERE parent_id = ?1 AND frame_id = ?2;
+
+-- name: stack_node_list
+SELECT id, parent_id, frame_id FROM stack_node;
+
+-- name: stack_put
+INSERT INTO stack (id, status, depth) VALUES (?1, ?2, ?3)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: stack_count_add
+INSERT INTO stack_count (interval_id, event_id, process_id, stack_id, count,
+                         value)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6);
+
+-- name: stack_total_put
+INSERT INTO stack_total (event_id, process_id, stack_id, count, value)
+VALUES (?1, ?2, ?3, ?4, ?5)
+ON CONFLICT (event_id, process_id, stack_id) DO UPDATE SET
+  count = count + excluded.count,
+  value = value + excluded.value;
+
+-- name: trace_add
+INSERT INTO trace (id, trace_id, samples, weight_sum, value_sum, first_ns,
+                   last_ns)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: trace_find
+SELECT id FROM trace WHERE hex = lower(hex(?1));
+
+-- name: trace_sum
+UPDATE trace SET
+  samples = samples + ?2,
+  weight_sum = weight_sum + ?3,
+  value_sum = value_sum + ?4,
+  first_ns = min(first_ns, ?5),
+  last_ns = max(last_ns, ?6)
+WHERE id = ?1;
+
+-- name: sample_add
+INSERT INTO sample_tail (id, interval_id, event_id, time_ns, cpu, thread_id,
+                         stack_id, value, weight, trace, span_id, trace_flags,
+                         context_source, context_status)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14);
+
+-- name: tail_seal
+-- Without a condition SQLite copies rows as they are.
+INSERT INTO sample_sealed SELECT * FROM sample_tail;
+
+-- name: tail_seal_below
+INSERT INTO sample_sealed SELECT * FROM sample_tail WHERE id < ?1;
+
+-- name: tail_clear
+DELETE FROM sample_tail;
+
+-- name: tail_clear_below
+DELETE FROM sample_tail WHERE id < ?1;
+
+-- name: ledger_add
+INSERT INTO ledger_row (interval_id, event_id, entry_id, count, value)
+VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: function_add
+INSERT INTO function (name, linkage_name, file, line, source)
+VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: function_find
+SELECT id FROM function
+ WHERE name = ?1 AND ifnull(linkage_name, '') = ifnull(?2, '')
+   AND ifnull(file, '') = ifnull(?3, '') AND source = ?4;
+
+-- name: frame_function_add
+INSERT INTO frame_function (frame_id, inline_depth, function_id, line)
+VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (frame_id, inline_depth) DO NOTHING;
