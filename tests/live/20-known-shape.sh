@@ -1,0 +1,57 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# A program with functions of known cost is seen as it is: the right names,
+# shares within their intervals, complete stacks; and samples times period
+# make up the CPU time that a spinner reads off its own clock.
+set -eu
+# shellcheck source=tests/live/live.sh
+. "$(dirname "$0")/live.sh"
+
+"$weft" record -q -F 4999 --detail off -o "$dir/shape.db" -- \
+	"$load/shape" 8 >"$dir/truth" 2>"$dir/log" || say <"$dir/log"
+check_ledger "$dir/shape.db"
+# Within a recording the sampled share of a function differs from its share
+# of CPU time by the sampling error alone; the mended Wilson interval at three
+# standard errors must hold it for all eight.
+sqlite3 -readonly -separator ' ' "$dir/shape.db" "
+	SELECT f.name, sum(t.count) FROM stack_total t
+	JOIN stack_frame sf ON sf.stack_id = t.stack_id
+	JOIN frame_function ff ON ff.frame_id = sf.frame_id
+	JOIN function f ON f.id = ff.function_id
+	WHERE f.name GLOB 'shape_leaf_[1-8]' GROUP BY 1" >"$dir/seen"
+awk 'NR == FNR { truth[$1] = $3; next } { n += $2; seen[$1] = $2 }
+	END {
+		for (f in truth) {
+			p = truth[f]
+			e = 3 * sqrt(p * (1 - p) / n) + 3 / n
+			s = seen[f] / n
+			ok = s > p - e && s < p + e
+			printf "%s true %.4f seen %.4f +- %.4f %s\n", f, p, s, e,
+				ok ? "within" : "OUTSIDE"
+		}
+	}' "$dir/truth" "$dir/seen" | sort >"$dir/figures"
+say <"$dir/figures"
+check "shape: eight functions have their names and their shares" \
+	"$(is "$(grep -c within "$dir/figures")" = 8)"
+check "shape: at least 99 % of its samples have complete stacks" \
+	"$(sql "$dir/shape.db" "SELECT total(t.count) FILTER
+		(WHERE s.status = 'complete') >= 0.99 * total(t.count)
+		FROM stack_total t JOIN stack s ON s.id = t.stack_id
+		JOIN process p ON p.id = t.process_id WHERE p.comm = 'shape'" |
+		sed 's/\.0$//')"
+
+for hz in 997 4999 9999; do
+	"$weft" record -q -F $hz --detail off -o "$dir/spin$hz.db" -- \
+		"$load/spin" 3 >"$dir/clock" 2>"$dir/log" || say <"$dir/log"
+	sampled=$(sql "$dir/spin$hz.db" "SELECT sum(value) FROM stack_total
+		JOIN process p ON p.id = process_id WHERE p.comm = 'spin'")
+	own=$(head -n 1 "$dir/clock" | tr -dc 0-9)
+	pct=$(awk "BEGIN { printf \"%.2f\", 100 * $sampled / $own }")
+	echo "$hz Hz: count x period is $pct % of the CPU time of its own clock" | say
+	check "spin at $hz Hz: within 5 % of its own CPU clock" \
+		"$(awk "BEGIN { print ($pct > 95 && $pct < 105) }")"
+	check_ledger "$dir/spin$hz.db"
+done
+
+live_done

@@ -1,0 +1,55 @@
+-- SPDX-License-Identifier: MIT
+--
+-- The identities of the ledger, interval by interval: how many intervals, in
+-- how many one is wrong, and the sums. One "name value" a line.
+.mode list
+.separator ' '
+CREATE TEMP VIEW pivot AS
+SELECT interval_id, event_id,
+  total(count) FILTER (WHERE entry = 'due') AS due,
+  total(count) FILTER (WHERE entry = 'fired') AS fired,
+  total(count) FILTER (WHERE entry = 'not_run') AS not_run,
+  total(count) FILTER (WHERE entry = 'counted') AS counted,
+  total(count) FILTER (WHERE entry = 'filtered') AS filtered,
+  total(count) FILTER (WHERE entry = 'idle') AS idle,
+  total(count) FILTER (WHERE entry = 'lost_counts_full') AS full,
+  total(count) FILTER (WHERE entry = 'lost_busy') AS busy,
+  total(count) FILTER (WHERE entry = 'selected') AS selected,
+  total(count) FILTER (WHERE entry = 'passed_over') AS passed_over,
+  total(count) FILTER (WHERE entry = 'stored') AS stored,
+  total(count) FILTER (WHERE entry = 'lost_ring_full') AS ring_full,
+  total(count) FILTER (WHERE entry = 'lost_ring_busy') AS ring_busy,
+  total(count) FILTER (WHERE entry = 'lost_discarded') AS discarded,
+  total(count) FILTER (WHERE entry = 'lost_counts_discarded')
+    AS counts_discarded
+FROM ledger GROUP BY 1, 2;
+CREATE TEMP TABLE n_counts AS
+SELECT interval_id, event_id, sum(count) AS n FROM stack_count GROUP BY 1, 2;
+CREATE TEMP TABLE n_samples AS
+SELECT interval_id, event_id, count(*) AS n FROM sample GROUP BY 1, 2;
+CREATE TEMP TABLE difference AS
+SELECT p.interval_id,
+  p.due - p.fired - p.not_run AS of_due,
+  p.fired - p.counted - p.filtered - p.idle - p.full - p.busy AS of_fired,
+  p.counted - p.selected - p.passed_over AS of_choice,
+  p.counted - ifnull(c.n, 0) - p.counts_discarded AS of_counts,
+  p.selected - p.stored - p.ring_full - p.ring_busy - p.discarded AS of_detail,
+  p.stored - ifnull(s.n, 0) AS of_rows
+FROM pivot p
+LEFT JOIN n_counts c USING (interval_id, event_id)
+LEFT JOIN n_samples s USING (interval_id, event_id);
+
+SELECT 'intervals', count(*) FROM interval;
+SELECT 'wrong', count(*) FROM difference WHERE of_due OR of_fired OR of_choice
+  OR of_counts OR of_detail OR of_rows;
+SELECT 'not_in_ledger', count(*) FROM interval
+  WHERE id NOT IN (SELECT interval_id FROM pivot);
+SELECT 'totals_differ', (SELECT total(count) FROM stack_count)
+  <> (SELECT total(count) FROM stack_total);
+SELECT entry, ifnull(sum(count), 'not measured') FROM ledger
+WHERE entry IN ('due', 'fired', 'not_run', 'counted', 'filtered', 'idle',
+  'selected', 'passed_over', 'stored', 'throttled')
+GROUP BY entry;
+SELECT entry, sum(count) FROM ledger
+WHERE (entry LIKE '%lost%' OR entry IN ('ambiguous_map', 'probe_deferred',
+  'truncated', 'broken')) GROUP BY entry HAVING sum(count) > 0;

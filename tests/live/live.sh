@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# What live tests share: they record for real, so they need root and BPF, and
+# each recording that one makes is checked against the ledger's identities.
+# Source it; it sets WEFT_BUILD, $tests and $dir (removed at exit), skips
+# where nothing can be recorded, and counts `check`s.
+
+tests=$(cd "$(dirname "$0")/.." && pwd)
+WEFT_BUILD=$(cd "${WEFT_BUILD:-build}" && pwd)
+weft="$WEFT_BUILD/weft"
+load="$WEFT_BUILD/load"
+
+live_skip() {
+	echo "1..0 # SKIP $1"
+	exit 0
+}
+[ "$(id -u)" -eq 0 ] || live_skip "needs root to load a BPF program"
+[ -e /sys/kernel/btf/vmlinux ] || live_skip "needs a kernel with BTF"
+
+dir=$(mktemp -d)
+live_children=
+live_end() {
+	for pid in $live_children; do
+		kill -CONT "$pid" 2>/dev/null || true
+		kill -KILL "$pid" 2>/dev/null || true
+	done
+	rm -rf "$dir"
+}
+trap live_end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+live_count=0
+live_failed=0
+
+say() {
+	sed 's/^/# /'
+}
+
+# check CLAIM HOLDS: 1 or 0; print the figures behind it before.
+check() {
+	live_count=$((live_count + 1))
+	if [ "$2" = 1 ]; then
+		echo "ok $live_count - $1"
+	else
+		echo "not ok $live_count - $1"
+		live_failed=1
+	fi
+}
+
+# is A OP B: 1 or 0, for check
+is() {
+	if [ "$1" "$2" "$3" ]; then echo 1; else echo 0; fi
+}
+
+# both A B: 1 if both are
+both() {
+	if [ "$1" = 1 ] && [ "$2" = 1 ]; then echo 1; else echo 0; fi
+}
+
+live_done() {
+	echo "1..$live_count"
+	exit "$live_failed"
+}
+
+# background COMMAND...: run it; $! stays valid, it is killed at the end
+background() {
+	"$@" &
+	live_children="$live_children $!"
+}
+
+sql() {
+	sqlite3 -readonly "$1" "$2"
+}
+
+# entry FILE NAME: the sum of a ledger entry
+entry() {
+	sql "$1" "SELECT ifnull(sum(count), 0) FROM ledger WHERE entry = '$2'"
+}
+
+# check_ledger FILE: the identities of the ledger, for every interval
+check_ledger() {
+	figures=$(sqlite3 -readonly "$1" <"$tests/live/ledger.sql")
+	echo "$figures" | say
+	check "$(basename "$1" .db): the ledger's identities hold in every interval" \
+		"$(is "$(echo "$figures" | awk '$1 == "wrong" { print $2 }')" = 0)"
+}
+
+# wait_for SECONDS COMMAND...: until it succeeds; a watchdog, not a measure
+wait_for() {
+	left=$(($1 * 20))
+	shift
+	until "$@" 2>/dev/null; do
+		left=$((left - 1))
+		[ $left -gt 0 ] || return 1
+		sleep 0.05
+	done
+}
