@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/* weft timeline: the detail samples in the order of time. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "query/cmd.h"
+#include "query/figure.h"
+#include "query/report.h"
+#include "query/sequence.h"
+
+struct timeline_opts {
+	struct cli_common common;
+	const char *trace, *tid;
+	uint64_t rows;
+};
+
+static const struct cli_option options[] = {
+	{ "trace", 0, "ID", "only this request", CLI_TEXT,
+	  offsetof(struct timeline_opts, trace) },
+	{ "tid", 0, "TID", "only this thread", CLI_TEXT,
+	  offsetof(struct timeline_opts, tid) },
+	{ "rows", 'n', "N", "rows to print (default 100; 0: all)", CLI_NUMBER,
+	  offsetof(struct timeline_opts, rows) },
+};
+
+static const struct cli_command command = {
+	.name = "timeline",
+	.operands = "[FILE]",
+	.about = "The detail samples in the order of time; samples of a thread "
+		 "that follow each\nother on the same stack are one row. AT "
+		 "counts from the start of the range.\nMarks: `gap`, so long "
+		 "that the thread was hardly on a CPU in between; `other\n"
+		 "trace`, the thread went on to another request, or to none.",
+	.options = options,
+	.n_options = ARRAY_LEN(options),
+	.max_operands = 1,
+};
+
+static int print(const struct report *r, const struct sequence *s,
+		 bool with_trace, struct weft_err *err)
+{
+	report_print_heading(r);
+	printf("detail samples in the order of time, one in %lld of all; "
+	       "estimated\n\n",
+	       (long long)r->range.parts[r->range.n_parts - 1].detail_n);
+	return sequence_print(s, r->range.parts[0].start_ns, with_trace, err);
+}
+
+static void print_json(const struct report *r, const struct sequence *s)
+{
+	struct json j = { .to = stdout };
+
+	report_json(r, &j, "timeline");
+	json_bool(&j, "estimated", true);
+	sequence_json(s, &j, r->range.parts[0].start_ns);
+	json_end_object(&j);
+}
+
+static int run(struct report *r, struct sequence *s,
+	       const struct timeline_opts *opts, int64_t tid, const char *file,
+	       struct weft_err *err)
+{
+	int64_t trace = 0;
+	char hex[33];
+	int rc = report_open(r, &opts->common, file, err);
+
+	if (!rc && opts->trace)
+		rc = report_find_trace(r, opts->trace, &trace, hex, err);
+	if (!rc)
+		rc = sequence_load(s, r, trace, tid, opts->rows, err);
+	if (rc)
+		return rc;
+	db_release(r->db);
+	if (s->n == 0)
+		return weft_fail(err, -ENODATA,
+				 "'%s' has no detail sample of that",
+				 db_path(r->db));
+	if (!opts->common.json)
+		return print(r, s, !trace, err);
+	print_json(r, s);
+	return 0;
+}
+
+int cmd_timeline(int argc, char **argv)
+{
+	struct timeline_opts opts = { .rows = 100 };
+	struct sequence sequence = { 0 };
+	struct weft_err err = { 0 };
+	struct report report;
+	const char *file;
+	uint64_t tid = 0;
+	int rc;
+
+	rc = cli_parse(&command, argc, argv, &opts, &file);
+	if (rc >= 0)
+		return rc;
+	if (opts.tid && weft_parse_u64(opts.tid, 1, INT32_MAX, &tid))
+		return cli_usage(&command, "--tid takes a thread ID, not '%s'",
+				 opts.tid);
+	rc = run(&report, &sequence, &opts, (int64_t)tid, file, &err);
+	sequence_release(&sequence);
+	report_close(&report);
+	return rc ? cli_fail(&err) : cli_finish();
+}

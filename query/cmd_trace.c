@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* weft trace: one request, its stacks against everyone's, its samples. */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/cmd.h"
+#include "query/figure.h"
+#include "query/report.h"
+#include "query/sequence.h"
+
+/* Below this many samples of a stack there is no ratio worth printing. */
+enum {
+	FEW_SAMPLES = 5
+};
+
+struct trace_opts {
+	struct cli_common common;
+	uint64_t rows;
+};
+
+static const struct cli_option options[] = {
+	{ "rows", 'n', "N", "rows of each table (default 20; 0: all)",
+	  CLI_NUMBER, offsetof(struct trace_opts, rows) },
+};
+
+static const struct cli_command command = {
+	.name = "trace",
+	.operands = "ID",
+	.about = "One request: what it used, its stacks with their share of it "
+		 "(estimated from\nits detail samples) beside their share of "
+		 "everyone's samples (exact), and its\nsamples in the order of "
+		 "time. ID: 32 hexadecimal digits, or a prefix of at\nleast 8 "
+		 "that no other trace has.",
+	.options = options,
+	.n_options = ARRAY_LEN(options),
+	.max_operands = 1,
+};
+
+struct row {
+	int64_t stack_id;
+	struct tally here, everyone;
+	char *folded; /* owned */
+};
+
+struct process {
+	int64_t pid, samples, threads;
+	char comm[32], service[64];
+};
+
+struct trace {
+	struct report report;
+	int64_t id;
+	char hex[33];
+	struct row *rows; /* owned; by stack_id, then by share */
+	size_t n_rows;
+	struct tally here, everyone; /* of all stacks */
+	struct process processes[16];
+	size_t n_processes; /* there may be more than there is room for */
+	int64_t first_ns, last_ns;
+	struct sequence sequence;
+};
+
+static void trace_release(struct trace *t)
+{
+	size_t i;
+
+	for (i = 0; i < t->n_rows; i++)
+		free(t->rows[i].folded);
+	free(t->rows);
+	sequence_release(&t->sequence);
+	report_close(&t->report);
+}
+
+static int no_memory(struct weft_err *err)
+{
+	return weft_fail(err, -ENOMEM, "out of memory for the trace");
+}
+
+static int query(struct trace *t, size_t part, enum query_sql id,
+		 sqlite3_stmt **stmt, struct weft_err *err)
+{
+	int rc = range_query(&t->report.range, part, t->report.db, id, stmt,
+			     err);
+
+	if (!rc)
+		sqlite3_bind_int64(*stmt, 5, t->id);
+	return rc;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return x->stack_id < y->stack_id ? -1 : x->stack_id > y->stack_id;
+}
+
+static int compare_here(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->here.weight != y->here.weight)
+		return x->here.weight > y->here.weight ? -1 : 1;
+	return compare_ids(a, b);
+}
+
+/* Rows of one part come in the order of their stacks. */
+static int load_here(struct trace *t, size_t part, struct weft_err *err)
+{
+	size_t begin = t->n_rows;
+	struct row row = { 0 }, *grown;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = query(t, part, QUERY_SQL_TOP_STACKS_TRACE, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		row.stack_id = sqlite3_column_int64(stmt, 0);
+		row.here = ledger_tally(&t->report.ledger, stmt, 1);
+		tally_add(&t->here, &row.here);
+		if (t->n_rows > begin &&
+		    t->rows[t->n_rows - 1].stack_id == row.stack_id) {
+			tally_add(&t->rows[t->n_rows - 1].here, &row.here);
+			continue;
+		}
+		grown = t->rows;
+		if ((t->n_rows & (t->n_rows - 1)) == 0)
+			grown = reallocarray(t->rows,
+					     t->n_rows ? 2 * t->n_rows : 1,
+					     sizeof(*grown));
+		if (!grown)
+			return no_memory(err);
+		t->rows = grown;
+		grown[t->n_rows++] = row;
+	}
+	return rc;
+}
+
+static void merge(struct trace *t)
+{
+	size_t i, last = 0;
+
+	if (t->n_rows == 0)
+		return;
+	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_ids);
+	for (i = 1; i < t->n_rows; i++)
+		if (t->rows[i].stack_id == t->rows[last].stack_id)
+			tally_add(&t->rows[last].here, &t->rows[i].here);
+		else
+			t->rows[++last] = t->rows[i];
+	t->n_rows = last + 1;
+}
+
+static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
+{
+	struct row key = { 0 }, *row;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = query(t, part,
+		   t->report.range.is_whole ? QUERY_SQL_TOP_STACKS_WHOLE
+					    : QUERY_SQL_TOP_STACKS_PART,
+		   &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		key.stack_id = sqlite3_column_int64(stmt, 0);
+		key.everyone =
+			tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
+				       (uint64_t)sqlite3_column_int64(stmt, 2));
+		tally_add(&t->everyone, &key.everyone);
+		row = bsearch(&key, t->rows, t->n_rows, sizeof(key),
+			      compare_ids);
+		if (row)
+			tally_add(&row->everyone, &key.everyone);
+	}
+	return rc;
+}
+
+static int load_processes(struct trace *t, size_t part, struct weft_err *err)
+{
+	struct process *p;
+	const char *text;
+	sqlite3_stmt *stmt;
+	int64_t first, last;
+	int rc;
+
+	rc = query(t, part, QUERY_SQL_TRACE_PROCESSES, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		first = sqlite3_column_int64(stmt, 5);
+		last = sqlite3_column_int64(stmt, 6);
+		if (t->n_processes == 0 || first < t->first_ns)
+			t->first_ns = first;
+		if (t->n_processes == 0 || last > t->last_ns)
+			t->last_ns = last;
+		if (t->n_processes++ >= ARRAY_LEN(t->processes))
+			continue;
+		p = &t->processes[t->n_processes - 1];
+		p->pid = sqlite3_column_int64(stmt, 0);
+		p->samples = sqlite3_column_int64(stmt, 3);
+		p->threads = sqlite3_column_int64(stmt, 4);
+		text = (const char *)sqlite3_column_text(stmt, 1);
+		snprintf(p->comm, sizeof(p->comm), "%s", text ? text : "");
+		text = (const char *)sqlite3_column_text(stmt, 2);
+		snprintf(p->service, sizeof(p->service), "%s",
+			 text ? text : "");
+	}
+	return rc;
+}
+
+static int find_texts(struct trace *t, size_t n, struct weft_err *err)
+{
+	const char *text;
+	sqlite3_stmt *stmt;
+	size_t i;
+	int rc;
+
+	for (i = 0; i < n; i++) {
+		rc = db_query(t->report.db, QUERY_SQL_TRACE_TEXT, &stmt, err);
+		if (rc)
+			return rc;
+		sqlite3_bind_int64(stmt, 1, t->rows[i].stack_id);
+		rc = db_step(t->report.db, stmt, err);
+		if (rc < 0)
+			return rc;
+		text = rc ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+		t->rows[i].folded = strdup(text ? text : "[unknown]");
+		if (!t->rows[i].folded)
+			return no_memory(err);
+	}
+	return 0;
+}
+
+/* The interval of what the request used. */
+static struct stats_interval used(const struct trace *t)
+{
+	double k = (double)t->here.count;
+
+	return stats_request_ns(k, t->here.estimate / k, true);
+}
+
+static void print_summary(const struct trace *t)
+{
+	const char *unit = t->report.range.unit;
+	size_t i, shown = t->n_processes;
+	char name[256];
+	int64_t threads = 0;
+
+	printf("trace %s: %s samples, estimated %s (95 %%: %s), %s from first "
+	       "to last\n",
+	       t->hex, FIGURE(figure_count, (double)t->here.count),
+	       FIGURE(figure_value, t->here.estimate, unit),
+	       FIGURE(figure_value_interval, used(t), unit),
+	       FIGURE(figure_ns, (double)(t->last_ns - t->first_ns)));
+	if (shown > ARRAY_LEN(t->processes))
+		shown = ARRAY_LEN(t->processes);
+	for (i = 0; i < shown; i++) {
+		const struct process *p = &t->processes[i];
+		const char *word = *p->service ? p->service : p->comm;
+
+		weft_sanitize(name, sizeof(name), word, strlen(word));
+		threads = p->threads;
+		printf("  %s (pid %lld): %s samples on %lld %s\n", name,
+		       (long long)p->pid,
+		       FIGURE(figure_count, (double)p->samples),
+		       (long long)threads, threads == 1 ? "thread" : "threads");
+	}
+	if (shown < t->n_processes)
+		printf("  and %zu more processes\n", t->n_processes - shown);
+	putchar('\n');
+}
+
+/* How much larger the share is here; NULL: too few samples, or new here. */
+static const char *ratio(struct figure *to, const struct trace *t,
+			 const struct row *row)
+{
+	double everyone = tally_share(&row->everyone, &t->everyone);
+
+	if (row->here.count < FEW_SAMPLES || everyone <= 0)
+		return NULL;
+	snprintf(to->text, sizeof(to->text), "%.3g",
+		 tally_share(&row->here, &t->here) / everyone);
+	return to->text;
+}
+
+static int print_stacks(const struct trace *t, size_t n, struct weft_err *err)
+{
+	static const struct table_column columns[] = {
+		{ "SAMPLES", TABLE_RIGHT }, { "HERE %", TABLE_RIGHT },
+		{ "95 %", TABLE_RIGHT },    { "EVERYONE %", TABLE_RIGHT },
+		{ "RATIO", TABLE_RIGHT },   { "STACK", TABLE_CUT_START },
+	};
+	struct table *table = table_new(columns, ARRAY_LEN(columns));
+	struct figure text;
+	const char *times;
+	size_t i;
+	int rc;
+
+	if (!table)
+		return no_memory(err);
+	for (i = 0; i < n; i++) {
+		const struct row *row = &t->rows[i];
+
+		times = ratio(&text, t, row);
+		table_text(table,
+			   FIGURE(figure_count, (double)row->here.count));
+		table_text(table, FIGURE(figure_share, &row->here, &t->here));
+		table_text(table,
+			   FIGURE(figure_share_interval, &row->here, &t->here));
+		table_text(table,
+			   FIGURE(figure_share, &row->everyone, &t->everyone));
+		table_text(table, times ? times : "-");
+		table_text(table, row->folded);
+	}
+	rc = report_print_table(table, err);
+	table_free(table);
+	if (!rc && n < t->n_rows)
+		printf("%zu more; -n 0 prints all\n", t->n_rows - n);
+	putchar('\n');
+	return rc;
+}
+
+static int print(const struct trace *t, size_t n, struct weft_err *err)
+{
+	char loss[256];
+	int rc;
+
+	report_print_heading(&t->report);
+	print_summary(t);
+	rc = print_stacks(t, n, err);
+	if (!rc)
+		rc = sequence_print(&t->sequence, t->first_ns, false, err);
+	if (rc)
+		return rc;
+	if (ledger_describe_loss(&t->report.ledger, loss, sizeof(loss)))
+		printf("\n%s\n", loss);
+	return 0;
+}
+
+static void json_stacks(const struct trace *t, struct json *j, size_t n)
+{
+	const struct row *row;
+	struct figure text;
+	size_t i;
+
+	json_array(j, "stacks");
+	for (i = 0; i < n; i++) {
+		row = &t->rows[i];
+		json_object(j, NULL);
+		json_int(j, "stack_id", row->stack_id);
+		json_int(j, "samples", (int64_t)row->here.count);
+		json_real(j, "share_here", tally_share(&row->here, &t->here));
+		json_interval(j, "share_here",
+			      tally_share_interval(&row->here, &t->here));
+		json_real(j, "share_everyone",
+			  tally_share(&row->everyone, &t->everyone));
+		if (ratio(&text, t, row))
+			json_real(j, "ratio",
+				  tally_share(&row->here, &t->here) /
+					  tally_share(&row->everyone,
+						      &t->everyone));
+		else
+			json_null(j, "ratio");
+		json_text(j, "folded", row->folded);
+		json_end_object(j);
+	}
+	json_end_array(j);
+	json_int(j, "stacks_left_out", (int64_t)(t->n_rows - n));
+}
+
+static void print_json(const struct trace *t, size_t n)
+{
+	struct json j = { .to = stdout };
+	char key[32];
+	size_t i;
+
+	report_json(&t->report, &j, "trace");
+	json_text(&j, "trace_id", t->hex);
+	json_bool(&j, "estimated", true);
+	json_int(&j, "samples", (int64_t)t->here.count);
+	snprintf(key, sizeof(key), "estimate_%s", t->report.range.unit);
+	json_real(&j, key, t->here.estimate);
+	json_interval(&j, key, used(t));
+	json_int(&j, "extent_ns", t->last_ns - t->first_ns);
+	json_array(&j, "processes");
+	for (i = 0; i < t->n_processes && i < ARRAY_LEN(t->processes); i++) {
+		json_object(&j, NULL);
+		json_int(&j, "pid", t->processes[i].pid);
+		json_text(&j, "comm", t->processes[i].comm);
+		json_text(&j, "service",
+			  *t->processes[i].service ? t->processes[i].service
+						   : NULL);
+		json_int(&j, "samples", t->processes[i].samples);
+		json_int(&j, "threads", t->processes[i].threads);
+		json_end_object(&j);
+	}
+	json_end_array(&j);
+	json_stacks(t, &j, n);
+	sequence_json(&t->sequence, &j, t->first_ns);
+	json_end_object(&j);
+}
+
+static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
+		struct weft_err *err)
+{
+	const size_t n_parts = t->report.range.n_parts;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < n_parts; i++) {
+		rc = load_here(t, i, err);
+		if (!rc)
+			rc = load_processes(t, i, err);
+	}
+	if (!rc && t->here.count == 0)
+		rc = weft_fail(err, -ENODATA,
+			       "trace %s has no sample of %s in that time",
+			       t->hex, t->report.range.event);
+	if (rc)
+		return rc;
+	merge(t);
+	for (i = 0; !rc && i < n_parts; i++)
+		rc = load_everyone(t, i, err);
+	if (rc)
+		return rc;
+	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_here);
+	*n = opts->rows && opts->rows < t->n_rows ? opts->rows : t->n_rows;
+	rc = find_texts(t, *n, err);
+	if (!rc)
+		rc = sequence_load(&t->sequence, &t->report, t->id, 0,
+				   opts->rows, err);
+	return rc;
+}
+
+static int run(struct trace *t, const struct trace_opts *opts, const char *id,
+	       struct weft_err *err)
+{
+	size_t n;
+	int rc = report_open(&t->report, &opts->common, NULL, err);
+
+	if (!rc)
+		rc = report_find_trace(&t->report, id, &t->id, t->hex, err);
+	if (!rc)
+		rc = load(t, opts, &n, err);
+	if (rc)
+		return rc;
+	db_release(t->report.db);
+	if (!opts->common.json)
+		return print(t, n, err);
+	print_json(t, n);
+	return 0;
+}
+
+int cmd_trace(int argc, char **argv)
+{
+	struct trace_opts opts = { .rows = 20 };
+	struct weft_err err = { 0 };
+	struct trace trace = { 0 };
+	const char *id;
+	int rc;
+
+	rc = cli_parse(&command, argc, argv, &opts, &id);
+	if (rc >= 0)
+		return rc;
+	if (!id)
+		return cli_usage(&command, "no trace ID");
+	rc = run(&trace, &opts, id, &err);
+	trace_release(&trace);
+	return rc ? cli_fail(&err) : cli_finish();
+}

@@ -1,0 +1,13 @@
+-- weft trace. ?1 event, ?2 to ?3 intervals, ?5 the trace.
+
+-- name: trace_processes
+SELECT p.pid, p.comm, p.service, count(*), count(DISTINCT s.thread_id),
+       min(s.time_ns), max(s.time_ns)
+FROM sample s
+LEFT JOIN thread th ON th.id = s.thread_id
+LEFT JOIN process p ON p.id = th.process_id
+WHERE s.trace = ?5 AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
+GROUP BY p.id ORDER BY count(*) DESC, p.pid;
+
+-- name: trace_text
+SELECT folded FROM stack_text WHERE stack_id = ?1;

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/folded.h"
+#include "query/utf8.h"
+
+static void put_name(FILE *to, const char *name)
+{
+	const unsigned char *s = (const unsigned char *)name;
+	size_t size = strlen(name), i, n;
+
+	if (size == 0)
+		fputs("[unknown]", to);
+	for (i = 0; i < size; i += n) {
+		n = utf8_length(s + i, size - i);
+		if (n == 0) {
+			fputs("\xef\xbf\xbd", to);
+			n = 1;
+		} else if (s[i] < 0x20 || s[i] == 0x7f ||
+			   (s[i] == 0xc2 && s[i + 1] < 0xa0)) {
+			putc('?', to); /* C0, DEL; C1 */
+		} else if (s[i] == ';') {
+			putc(':', to);
+		} else {
+			fwrite(s + i, 1, n, to);
+		}
+	}
+}
+
+/* "worker 12" as "worker_12": readers take a number at the end for a count. */
+static void join_number(char *text)
+{
+	char *blank = strrchr(text, ' ');
+	size_t digits;
+
+	if (!blank)
+		return;
+	digits = strspn(blank + 1, "0123456789.");
+	if (digits > 0 && blank[1 + digits] == '\0')
+		*blank = '_';
+}
+
+char *folded_text(const char *const *names, size_t n)
+{
+	char *text = NULL;
+	size_t size, i;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	if (n > 0 && names[0][0] == '#')
+		putc('_', to);
+	for (i = 0; i < n; i++) {
+		if (i > 0)
+			putc(';', to);
+		put_name(to, names[i]);
+	}
+	if (fclose(to)) {
+		free(text);
+		return NULL;
+	}
+	if (text[0] == ' ')
+		text[0] = '_';
+	join_number(text);
+	return text;
+}
