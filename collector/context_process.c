@@ -1,11 +1,160 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/inspect_ops.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
-/* Not built yet: every request is refused. */
-enum inspect_status inspect_op_context(const struct request *request,
-				       struct reply *reply)
+#include "collector/context_process.h"
+#include "gen/context_process.pb-c.h"
+
+enum {
+	LINES_MAX = 200000,
+	TRIES_MAX = 3,
+	VERSION = 2
+};
+
+static const char signature[8] = { 'O', 'T', 'E', 'L', '_', 'C', 'T', 'X' };
+
+/* All of one record: "tlsdesc_v1_dev" is what writers publish today, "tls_v1"
+ * the final name; the other two were seen in review. */
+static const char *const schemas[] = { "tls_v1", "tlsdesc_v1_dev", "tlsdesc_v1",
+				       "tls_v1_dev" };
+
+/* Of the three ways to make the mapping, each shows under a name of its own. */
+static bool is_named_context(const struct procfs_mapping *line)
 {
-	(void)request;
-	(void)reply;
-	return INSPECT_REFUSED;
+	static const char *const prefixes[] = { "[anon_shmem:OTEL_CTX]",
+						"[anon:OTEL_CTX]",
+						"/memfd:OTEL_CTX" };
+
+	for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
+		if (!strncmp(line->path, prefixes[i], strlen(prefixes[i])))
+			return line->end - line->start >= CONTEXT_HEADER_SIZE;
+	}
+	return false;
+}
+
+bool context_parse_header(const uint8_t bytes[CONTEXT_HEADER_SIZE],
+			  struct context_header *out)
+{
+	uint32_t version;
+
+	memcpy(&version, bytes + 8, sizeof(version));
+	memcpy(&out->payload_size, bytes + 12, sizeof(out->payload_size));
+	memcpy(&out->published_ns, bytes + 16, sizeof(out->published_ns));
+	memcpy(&out->payload, bytes + 24, sizeof(out->payload));
+	return !memcmp(bytes, signature, sizeof(signature)) &&
+	       version == VERSION && out->payload_size &&
+	       out->payload_size <= CONTEXT_PAYLOAD_MAX;
+}
+
+/* The first value of a key, or NULL. Early writers put ours among the
+ * resource's. */
+static const char *find_text(const Otel__ProcessContext *context,
+			     const char *key)
+{
+	const Otel__Resource *resource = context->resource;
+
+	for (size_t i = 0; i < context->n_attributes; i++) {
+		const Otel__KeyValue *pair = context->attributes[i];
+
+		if (!strcmp(pair->key, key) && pair->value)
+			return pair->value->string_value;
+	}
+	for (size_t i = 0; resource && i < resource->n_attributes; i++) {
+		const Otel__KeyValue *pair = resource->attributes[i];
+
+		if (!strcmp(pair->key, key) && pair->value)
+			return pair->value->string_value;
+	}
+	return NULL;
+}
+
+static bool is_known_schema(const char *schema)
+{
+	for (size_t i = 0; schema && i < ARRAY_LEN(schemas); i++) {
+		if (!strcmp(schema, schemas[i]))
+			return true;
+	}
+	return false;
+}
+
+void context_decode(const uint8_t *payload, size_t size,
+		    struct process_context *out)
+{
+	Otel__ProcessContext *context =
+		otel__process_context__unpack(NULL, size, payload);
+	const char *service;
+
+	out->service[0] = '\0';
+	out->state = INSPECT_CONTEXT_BAD_HEADER;
+	if (!context)
+		return;
+	out->state = is_known_schema(
+			     find_text(context, "threadlocal.schema_version"))
+			     ? INSPECT_CONTEXT_FOUND
+			     : INSPECT_CONTEXT_UNKNOWN_SCHEMA;
+	service = find_text(context, "service.name");
+	if (service) {
+		size_t length = strnlen(service, sizeof(out->service) - 1);
+
+		memcpy(out->service, service, length);
+		out->service[length] = '\0';
+	}
+	otel__process_context__free_unpacked(context, NULL);
+}
+
+/* Reads in this order, each a system call: header, payload, header. A writer
+ * that is between the two leaves 0, or another time than before. */
+static enum inspect_context_state read_context(const struct procfs *proc,
+					       uint64_t addr,
+					       struct process_context *out)
+{
+	static uint8_t payload[CONTEXT_PAYLOAD_MAX];
+	uint8_t bytes[CONTEXT_HEADER_SIZE];
+	struct context_header before, after;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		if (procfs_read_memory(proc, addr, bytes, sizeof(bytes)) ||
+		    !context_parse_header(bytes, &before))
+			return INSPECT_CONTEXT_BAD_HEADER;
+		if (!before.published_ns)
+			continue;
+		if (procfs_read_memory(proc, before.payload, payload,
+				       before.payload_size))
+			return INSPECT_CONTEXT_BAD_HEADER;
+		if (procfs_read_memory(proc, addr, bytes, sizeof(bytes)) ||
+		    !context_parse_header(bytes, &after))
+			return INSPECT_CONTEXT_BAD_HEADER;
+		if (after.published_ns != before.published_ns)
+			continue;
+		out->published_ns = before.published_ns;
+		context_decode(payload, before.payload_size, out);
+		return out->state;
+	}
+	return INSPECT_CONTEXT_CHANGING;
+}
+
+int context_read_process(const struct procfs *proc, struct process_context *out)
+{
+	static struct procfs_maps maps;
+	struct procfs_mapping line;
+	int rc = procfs_maps_open(&maps, proc);
+
+	*out = (struct process_context){ .state = INSPECT_CONTEXT_NO_MAPPING };
+	if (rc)
+		return rc;
+	for (int i = 0; i < LINES_MAX; i++) {
+		rc = procfs_maps_next(&maps, &line);
+		if (rc <= 0)
+			break;
+		rc = 0;
+		if (!is_named_context(&line))
+			continue;
+		out->state = read_context(proc, line.start, out);
+		/* A name is only a hint: another may be the real one. */
+		if (out->state != INSPECT_CONTEXT_BAD_HEADER)
+			break;
+	}
+	procfs_maps_close(&maps);
+	return rc;
 }

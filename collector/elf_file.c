@@ -105,6 +105,33 @@ bool elf_file_is_native(const struct elf_file *file)
 	       ehdr.e_machine == native_machine;
 }
 
+int elf_file_read(const struct elf_file *file, void *out, uint64_t size,
+		  uint64_t offset)
+{
+	uint64_t done = 0;
+
+	if (offset > file->key.size || size > file->key.size - offset)
+		return -EPROTO;
+	if (file->fd < 0) {
+		size_t image_size;
+		const char *image = elf_rawfile(file->elf, &image_size);
+
+		memcpy(out, image + offset, size);
+		return 0;
+	}
+	while (done < size) {
+		ssize_t got = pread(file->fd, (char *)out + done, size - done,
+				    (off_t)(offset + done));
+
+		if (got < 0)
+			return -errno;
+		if (!got)
+			return -EPROTO; /* it was cut since */
+		done += (uint64_t)got;
+	}
+	return 0;
+}
+
 static size_t count_phdrs(const struct elf_file *file)
 {
 	size_t n;

@@ -49,6 +49,11 @@ void elf_file_close(struct elf_file *file);
  * 64-bit, our byte order, our instruction set. */
 bool elf_file_is_native(const struct elf_file *file);
 
+/* Read exactly size bytes of it. Returns 0, -EPROTO (there are fewer), or
+ * another negative errno. */
+int elf_file_read(const struct elf_file *file, void *out, uint64_t size,
+		  uint64_t offset) MUST_CHECK;
+
 /* The GNU build ID. Returns its size, 0 where there is none or it is longer
  * than INSPECT_BUILD_ID_MAX (as the kernel does). */
 uint8_t elf_file_build_id(const struct elf_file *file,

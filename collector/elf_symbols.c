@@ -52,45 +52,15 @@ struct symbols {
 struct loader {
 	const struct elf_file *file;
 	const struct symbols *symbols;
-	const char *image; /* of a file in memory, else NULL */
-	size_t image_size;
 	uint64_t *section_ends; /* owned */
 	size_t n_sections;
 };
-
-static int read_at(const struct loader *loader, void *out, uint64_t size,
-		   uint64_t offset)
-{
-	size_t done = 0;
-
-	if (loader->image) {
-		if (offset > loader->image_size ||
-		    size > loader->image_size - offset)
-			return -EPROTO;
-		memcpy(out, loader->image + offset, size);
-		return 0;
-	}
-	if (offset > INT64_MAX - section_bytes_max)
-		return -EPROTO;
-	while (done < size) {
-		ssize_t got = pread(loader->file->fd, (char *)out + done,
-				    size - done, (off_t)(offset + done));
-
-		if (got < 0)
-			return -errno;
-		if (!got)
-			return -EPROTO;
-		done += (size_t)got;
-	}
-	return 0;
-}
 
 static int load_strings(const struct loader *loader, size_t section,
 			struct table *table)
 {
 	Elf_Scn *scn = elf_getscn(loader->file->elf, section);
-	uint64_t limit =
-		loader->image ? loader->image_size : loader->file->key.size;
+	uint64_t limit = loader->file->key.size;
 	GElf_Shdr shdr;
 
 	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_STRTAB ||
@@ -103,7 +73,8 @@ static int load_strings(const struct loader *loader, size_t section,
 		return -ENOMEM;
 	table->strings_size = shdr.sh_size;
 	table->strings[shdr.sh_size] = '\0';
-	return read_at(loader, table->strings, shdr.sh_size, shdr.sh_offset);
+	return elf_file_read(loader->file, table->strings, shdr.sh_size,
+			     shdr.sh_offset);
 }
 
 static uint32_t to_rank(unsigned char info)
@@ -173,8 +144,8 @@ static int load_functions(const struct loader *loader, const GElf_Shdr *shdr,
 	for (uint64_t at = 0; at < n && !rc; at += BLOCK_SYMBOLS) {
 		uint64_t step = n - at < BLOCK_SYMBOLS ? n - at : BLOCK_SYMBOLS;
 
-		rc = read_at(loader, block, step * sizeof(block[0]),
-			     shdr->sh_offset + at * sizeof(block[0]));
+		rc = elf_file_read(loader->file, block, step * sizeof(block[0]),
+				   shdr->sh_offset + at * sizeof(block[0]));
 		for (uint64_t i = 0; i < step && !rc; i++)
 			rc = keep(loader, table, &block[i]);
 	}
@@ -299,8 +270,6 @@ int symbols_load(struct symbols **out, const struct elf_file *file)
 		return -ENOMEM;
 	symbols->n_segments = elf_file_segments(file, symbols->segments);
 	loader.symbols = symbols;
-	if (file->fd < 0)
-		loader.image = elf_rawfile(file->elf, &loader.image_size);
 	rc = load_tables(&loader, symbols);
 	free(loader.section_ends);
 	if (rc) {

@@ -128,8 +128,7 @@ static int load_vdso(const struct symbols **out)
 		rc = elf_file_open_memory(&file, image, size);
 	if (rc)
 		return rc;
-	/* No file has inode 0. */
-	file.key.size = size;
+	/* Its key has inode 0, as no file has. */
 	rc = inspect_load_symbols(&file, out);
 	elf_file_close(&file);
 	return rc;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "collector/inspect_proc.h"
@@ -90,6 +91,19 @@ ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
 	}
 	out[length] = '\0';
 	return length;
+}
+
+int procfs_read_memory(const struct procfs *proc, uint64_t addr, void *out,
+		       size_t size)
+{
+	struct iovec local = { out, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+	ssize_t got =
+		process_vm_readv((pid_t)proc->pid, &local, 1, &remote, 1, 0);
+
+	if (got < 0)
+		return -errno;
+	return (size_t)got == size ? 0 : -EFAULT;
 }
 
 size_t procfs_strip_deleted(char *path, size_t length)

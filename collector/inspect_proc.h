@@ -36,6 +36,11 @@ ssize_t procfs_read(const struct procfs *proc, const char *name, char *out,
 ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
 			 size_t size);
 
+/* Read memory. It may block for ever, on a page that the process serves
+ * itself. Returns 0 or a negative errno (-EFAULT: not all of it is there). */
+int procfs_read_memory(const struct procfs *proc, uint64_t addr, void *out,
+		       size_t size) MUST_CHECK;
+
 /* Cut " (deleted)" off a path that the kernel wrote. Returns its length. */
 size_t procfs_strip_deleted(char *path, size_t length);
 

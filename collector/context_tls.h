@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* OTEP 4947: where a process's threads keep the pointer to their record. */
+#ifndef WEFT_CONTEXT_TLS_H
+#define WEFT_CONTEXT_TLS_H
+
+#include "collector/context_elf.h"
+
+/* The variable of the OTEP. */
+#define CONTEXT_VARIABLE "otel_thread_ctx_v1"
+
+/*
+ * Find up to WEFT_MAX_CONTEXT_SLOTS places: in the executable first, then in
+ * the order of the mappings. Sets *state to FOUND (slots in *entry, whose
+ * process is the caller's to set), NO_SYMBOL or UNRESOLVED. Returns 0, or a
+ * negative errno where /proc did not let us look.
+ */
+int context_find_slots(const struct procfs *proc,
+		       struct weft_context_entry *entry,
+		       enum inspect_context_state *state) MUST_CHECK;
+
+/* Offset of an executable's own variable from the thread pointer; false where
+ * the numbers cannot be. */
+bool context_executable_offset(const struct tls_variable *variable,
+			       int64_t *out);
+
+/* What a TLS descriptor's argument is, given the words behind it. */
+enum tls_argument {
+	TLS_ARGUMENT_UNKNOWN,
+	TLS_ARGUMENT_OFFSET,  /* from the thread pointer */
+	TLS_ARGUMENT_POINTER, /* to {module, offset, generation} */
+};
+
+/* words: what argument points at, or NULL where that is not readable.
+ * is_inside: it points into the module's own mappings. */
+enum tls_argument context_classify_argument(uint64_t argument,
+					    const uint64_t words[2],
+					    bool is_inside);
+
+#endif
