@@ -333,7 +333,7 @@ static int load(struct top *top, struct weft_err *err)
 	return 0;
 }
 
-/* The interval of a row's value: none for shape, which is exact. */
+/* The interval of an estimated value of which there is a sample. */
 static struct stats_interval value_interval(const struct tally *t)
 {
 	double k = (double)t->count;
@@ -376,8 +376,11 @@ static void fill_row(const struct top *top, const struct row *row,
 	}
 	table_text(t, FIGURE(figure_value, row->self.estimate, unit));
 	if (top->is_estimated)
-		table_text(t, FIGURE(figure_value_interval,
-				     value_interval(&row->self), unit));
+		table_text(t,
+			   row->self.count == 0
+				   ? "-"
+				   : FIGURE(figure_value_interval,
+					    value_interval(&row->self), unit));
 	if (top->by == BY_PROCESS || top->by == BY_THREAD)
 		table_text(t, dashed(number, sizeof(number), row->pid));
 	if (top->by == BY_THREAD)

@@ -118,7 +118,7 @@ void json_real(struct json *j, const char *key, double value)
 		return;
 	}
 	begin(j, key);
-	fprintf(j->to, "%.9g", value);
+	fprintf(j->to, "%.15g", value);
 }
 
 void json_bool(struct json *j, const char *key, bool value)

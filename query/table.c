@@ -153,13 +153,19 @@ static void fit(const struct table *t, size_t *widths, size_t width)
 	}
 }
 
+/* Print a cell after the blanks that are due, of which it leaves more to the
+ * next cell: so no line ends in blanks. */
 static void print_cell(const char *text, size_t shown, size_t width,
-		       enum table_fit how, bool is_last, FILE *to)
+		       enum table_fit how, size_t *blanks, FILE *to)
 {
 	size_t pad = shown < width ? width - shown : 0;
 
 	if (how == TABLE_RIGHT)
-		fprintf(to, "%*s", (int)pad, "");
+		*blanks += pad;
+	if (*text) {
+		fprintf(to, "%*s", (int)*blanks, "");
+		*blanks = 0;
+	}
 	if (shown <= width || how < TABLE_CUT_END) {
 		fputs(text, to);
 	} else if (how == TABLE_CUT_START) {
@@ -168,10 +174,9 @@ static void print_cell(const char *text, size_t shown, size_t width,
 		fwrite(text, 1, offset_of(text, width - 2), to);
 		fputs("..", to);
 	}
-	if (how != TABLE_RIGHT && !is_last)
-		fprintf(to, "%*s", (int)pad, "");
-	if (!is_last)
-		fprintf(to, "%*s", GAP, "");
+	if (how != TABLE_RIGHT)
+		*blanks += pad;
+	*blanks += GAP;
 }
 
 static void measure(const struct table *t, size_t *widths)
@@ -188,7 +193,7 @@ static void measure(const struct table *t, size_t *widths)
 int table_print(const struct table *t, FILE *to, unsigned width, bool bold)
 {
 	size_t widths[TABLE_COLUMNS_MAX];
-	size_t i, column;
+	size_t i, column, blanks = 0;
 
 	if (t->failed)
 		return -ENOMEM;
@@ -199,13 +204,13 @@ int table_print(const struct table *t, FILE *to, unsigned width, bool bold)
 	for (i = 0; i < t->n_columns; i++)
 		print_cell(t->columns[i].title,
 			   count_characters(t->columns[i].title), widths[i],
-			   t->columns[i].fit, i + 1 == t->n_columns, to);
+			   t->columns[i].fit, &blanks, to);
 	fputs(bold ? "\033[0m\n" : "\n", to);
 	for (i = 0; i < t->n_cells; i++) {
 		column = i % t->n_columns;
+		blanks = column ? blanks : 0;
 		print_cell(t->text + t->cells[i].at, t->cells[i].width,
-			   widths[column], t->columns[column].fit,
-			   column + 1 == t->n_columns, to);
+			   widths[column], t->columns[column].fit, &blanks, to);
 		if (column + 1 == t->n_columns)
 			putc('\n', to);
 	}

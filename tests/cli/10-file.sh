@@ -1,0 +1,153 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Which files are read, and how others are refused.
+. "$(dirname "$0")/../lib.sh"
+
+refused() {
+	local pattern=$1 file=$2 before
+	before=$(sha256sum "$file")
+	run "$weft" top "$file"
+	expect 1
+	[ ! -s out ]
+	has err "$pattern"
+	[ "$(wc -l <err)" = 1 ]
+	[ "$(sha256sum "$file")" = "$before" ]
+	run "$weft" sql -i "$file" "SELECT 1"
+	expect 1
+	has err "$pattern"
+}
+
+text_file() {
+	echo "hello, this is a text that is longer than a header" >a
+	refused 'not an SQLite file' a
+	: >b
+	refused 'not an SQLite file' b
+	head -c 4096 /dev/urandom >c
+	refused 'not an SQLite file' c
+}
+
+foreign_database() {
+	sqlite3 a 'CREATE TABLE t (a); INSERT INTO t VALUES (1);'
+	refused "an SQLite file, but not a weft recording" a
+}
+
+newer() {
+	recording a 'PRAGMA user_version = 99;'
+	refused "schema 99 is newer than this weft's \(1\)" a
+}
+
+damaged() {
+	recording a
+	size=$(stat -c %s a)
+	cp a cut
+	truncate -s $((size / 2)) cut
+	refused 'the file is damaged' cut
+	# every page but the first: the header is that of a good file
+	cp a holes
+	dd if=/dev/urandom of=holes bs=4096 seek=1 conv=notrunc \
+		count=$((size / 4096 - 1)) status=none
+	run "$weft" top holes
+	expect 1
+	[ ! -s out ]
+}
+
+table_is_gone() {
+	recording a 'DROP TABLE stack_node;'
+	run "$weft" top a
+	expect 1
+	[ ! -s out ]
+	has err 'no such table: .*stack_node'
+}
+
+absent() {
+	run "$weft" top absent.weft
+	expect 1
+	has err "cannot open 'absent.weft': No such file or directory; record"
+	mkdir dir
+	run "$weft" top dir
+	expect 1
+	has err "not a regular file"
+	mkfifo fifo
+	run timeout 10 "$weft" top fifo
+	expect 1
+	has err "not a regular file"
+}
+
+no_permission() {
+	[ "$(id -u)" = 0 ] || return 0
+	command -v setpriv >/dev/null || return 0
+	recording a
+	chmod 600 a
+	chmod 755 .
+	run setpriv --reuid 65534 --regid 65534 --clear-groups "$weft" top a
+	expect 3
+	has err "cannot open 'a': Permission denied"
+}
+
+defaults() {
+	recording weft.db
+	recording other.weft "UPDATE event SET name = 'other';"
+	run "$weft" top
+	expect 0
+	has out '^cpu-clock of'
+	run env WEFT_DB=other.weft "$weft" top
+	expect 0
+	has out '^other of'
+	run env WEFT_DB=nonesuch "$weft" top -i other.weft
+	expect 0
+	run "$weft" top other.weft
+	expect 0
+	has out '^other of'
+	run "$weft" top other.weft -i weft.db
+	expect 2
+	has err 'two files are named'
+}
+
+odd_name() {
+	recording 'a?mode=rw#%41.weft'
+	run "$weft" top 'a?mode=rw#%41.weft'
+	expect 0
+}
+
+read_only_place() {
+	mkdir ro
+	recording ro/a
+	sqlite3 ro/a 'PRAGMA journal_mode = WAL;' >journal
+	rm -f ro/a-wal ro/a-shm
+	mount -t tmpfs none ro 2>/dev/null || { echo "no mount"; return 0; }
+	recording ro/a
+	sqlite3 ro/a 'PRAGMA journal_mode = WAL;' >journal
+	rm -f ro/a-wal ro/a-shm
+	mount -o remount,ro ro
+	run "$weft" top ro/a
+	umount ro
+	expect 0
+	has out '^cpu-clock of'
+}
+
+while_written() {
+	recording a
+	sqlite3 a 'PRAGMA journal_mode = WAL;' >journal
+	mkfifo hold
+	sqlite3 a <hold &
+	exec 9>hold
+	echo "BEGIN IMMEDIATE; UPDATE event SET name = 'unfinished';" >&9
+	run "$weft" top a
+	exec 9>&-
+	wait
+	expect 0
+	has out '^cpu-clock of'
+}
+
+it "a file that is no database is refused" text_file
+it "another program's database is refused, and named so" foreign_database
+it "a newer schema is refused, naming both" newer
+it "a damaged file is refused without a half report" damaged
+it "a missing table is an error, not an empty report" table_is_gone
+it "a missing file says how to get one" absent
+it "a file that may not be read gives exit status 3" no_permission
+it "the file is -i, the operand, \$WEFT_DB, then weft.db" defaults
+it "a name that looks like a URI is a name" odd_name
+it "a file left in WAL mode opens in a read-only place" read_only_place
+it "a writer in the middle of a transaction is no obstacle" while_written
+finish

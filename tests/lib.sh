@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=sh
+#
+# Tests in shell that speak TAP; a script sources this, calls `it` for each
+# claim and ends with `finish`. Run them with prove.
+#
+#   it "claims something" function [argument...]
+#
+# runs the function in an empty directory under `set -e`. The subshell must not
+# stand within `if`, `&&` or `||`: there the shell turns -e off, and a step
+# that fails would pass. tests/cli/00-harness.sh holds us to that.
+
+# bash: in POSIX mode a failing `! command` under -e is as silent as elsewhere;
+# use `fails`.
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+weft=${WEFT:-$root/${B:-build}/weft}
+case $weft in /*) ;; *) weft=$PWD/$weft ;; esac
+tests_run=0
+tests_failed=0
+unset WEFT_DB COLUMNS NO_COLOR
+
+if [ ! -x "$weft" ]; then
+	echo "Bail out! no $weft: build it, or name one in \$WEFT"
+	exit 1
+fi
+
+it() {
+	local name=$1 status work
+	shift
+	work=$(mktemp -d)
+	tests_run=$((tests_run + 1))
+	(
+		set -e
+		cd "$work"
+		"$@"
+	) >"$work.log" 2>&1
+	status=$?
+	if [ $status -eq 0 ]; then
+		echo "ok $tests_run - $name"
+	else
+		tests_failed=$((tests_failed + 1))
+		echo "not ok $tests_run - $name"
+		sed 's/^/# /' "$work.log"
+		echo "# (status $status)"
+	fi
+	rm -rf "$work" "$work.log"
+}
+
+finish() {
+	echo "1..$tests_run"
+	[ $tests_failed -eq 0 ]
+	exit
+}
+
+# run COMMAND...: its exit status in $status, its streams in files out and err.
+run() {
+	status=0
+	"$@" >out 2>err || status=$?
+}
+
+# expect STATUS: that was its exit status.
+expect() {
+	[ "$status" -eq "$1" ] && return 0
+	echo "exit status $status, not $1; stdout, stderr:"
+	cat out err
+	return 1
+}
+
+# is FILE TEXT: the file holds exactly that and a newline.
+is() {
+	printf '%s\n' "$2" | diff -u - "$1"
+}
+
+# has FILE PATTERN: a line of the file matches (grep -E).
+has() {
+	grep -Eq -- "$2" "$1" && return 0
+	echo "no line of $1 matches '$2':"
+	cat "$1"
+	return 1
+}
+
+# lacks FILE PATTERN: none does.
+lacks() {
+	grep -Eqa -- "$2" "$1" || return 0
+	echo "a line of $1 matches '$2':"
+	cat "$1"
+	return 1
+}
+
+# golden NAME FILE: the file is as tests/golden/NAME says. With GOLDEN=write
+# it is written; the difference is for a reviewer.
+golden() {
+	if [ "$GOLDEN" = write ]; then
+		cp "$2" "$root/tests/golden/$1"
+	fi
+	diff -u "$root/tests/golden/$1" "$2"
+}
+
+# recording FILE [SQL...]: build a recording from tests/data/small.sql, then
+# run SQL on it.
+recording() {
+	local file=$1 sql
+	shift
+	rm -f "$file"
+	{
+		cat "$root/store/sql/schema/001_init.sql"
+		echo "PRAGMA user_version = 1;"
+		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
+		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
+		for sql in "$@"; do
+			echo "$sql"
+		done
+		echo "ANALYZE;"
+	} | sqlite3 -bail "$file"
+}
+
+# is_json FILE: one JSON object in valid UTF-8.
+is_json() {
+	python3 -c '
+import json, sys
+with open(sys.argv[1], "rb") as f:
+    value = json.loads(f.read().decode("utf-8", "strict"))
+assert isinstance(value, dict), "not an object"
+' "$1"
+}
+
+# json FILE EXPRESSION: print what a Python expression makes of it (as `j`).
+json() {
+	python3 -c '
+import json, sys
+j = json.load(open(sys.argv[1]))
+print(eval(sys.argv[2]))
+' "$1" "$2"
+}
