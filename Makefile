@@ -2,7 +2,8 @@
 # weft: two programs, build/weft (reads) and build/weft-record (records).
 #   make            both, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
-#   make check      set up, build, run the tests
+#   make check      set up, build, run the tests (also check-asan,
+#                   check-lint, check-long, check-interop, bench)
 # V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
 # builds into a directory of its own.
 
@@ -135,9 +136,65 @@ demo:
 .PHONY: known demo
 # ---- end of demo, publisher and loads
 
+# Programs for tests that need more than one source or a library.
+$(B)/load/stuck_fs: tests/load/fuse/stuck_fs.c
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 $(WARN) $(shell pkg-config --cflags fuse3) \
+		-o $@ $< $(shell pkg-config --libs fuse3)
+
+UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
+CLI := $(wildcard tests/cli/[0-9]*.sh)
+LIVE := $(wildcard tests/live/[0-9]*.sh)
+PROVE = WEFT_BUILD=$(abspath $(B)) prove -e '' --comments
+tests: all known $(B)/load/stuck_fs $(UNIT)
+
+check:
+	$(Q)tools/setup.sh
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)$(PROVE) $(UNIT) $(CLI) $(LIVE)
+
+# The user-space suite under AddressSanitizer and UBSan.
+check-asan:
+	$(Q)tools/setup.sh
+	$(Q)$(MAKE) --no-print-directory SAN=address,undefined check-user
+check-user: all known $(UNIT)
+	$(Q)$(PROVE) $(UNIT) $(CLI)
+
+# No warning by either compiler, the format, the layers, the scripts.
+check-lint:
+	$(Q)tools/setup.sh lint
+	$(Q)$(MAKE) --no-print-directory DEV=1 CC=gcc B=build/dev-gcc tests
+	$(Q)$(MAKE) --no-print-directory DEV=1 CC=clang B=build/dev-clang tests
+	$(Q)tools/lint.sh
+
+# Hours: many kills, long attribution.
+check-long: check
+	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 $(PROVE) \
+		tests/live/40-survives.sh $(wildcard tests/live/*attribution.sh)
+
+# Heavy partners, each installed by the script that needs it.
+check-interop:
+	$(Q)tools/setup.sh interop
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)$(PROVE) $(wildcard tests/interop/[0-9]*.sh)
+
+bench:
+	$(Q)tools/setup.sh bench
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
+
+install: all
+	$(INSTALL) -D -m 755 $(B)/weft $(DESTDIR)$(PREFIX)/bin/weft
+	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record
+
 clean:
 	rm -rf build
 
-.PHONY: all clean
+.PHONY: all tests check check-asan check-user check-lint check-long \
+	check-interop bench install uninstall clean
+.SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

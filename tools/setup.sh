@@ -6,6 +6,8 @@
 #
 #   tools/setup.sh            what `make`, `make demo` and `make check` need
 #   tools/setup.sh bench      also the peers that tools/bench measures against
+#   tools/setup.sh interop    also the heavy partners of `make check-interop`
+#   tools/setup.sh lint       also the checkers of `make check-lint`
 set -eu
 
 core="gcc make pkg-config clang llvm bpftool
@@ -19,8 +21,10 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
+interop) want="$core nodejs" ;;
+lint) want="$core clang-format shellcheck" ;;
 *)
-	echo "setup.sh: unknown set '$1'; use none or 'bench'" >&2
+	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2
 	exit 2
 	;;
 esac

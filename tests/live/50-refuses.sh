@@ -104,9 +104,9 @@ refused "a file that is being written" 1 "$dir/locked.db" \
 kill -INT "$recorder"
 wait "$recorder" || true
 
-refused "a malformed trace ID" 2 "xyz" "$weft" trace xyz "$dir/good.db"
+refused "a malformed trace ID" 2 "xyz" "$weft" trace -i "$dir/good.db" xyz
 refused "an absent trace ID" 4 "0123456789abcdef" \
-	"$weft" trace 0123456789abcdef0123456789abcdef "$dir/good.db"
+	"$weft" trace -i "$dir/good.db" 0123456789abcdef0123456789abcdef
 refused "SQL that writes" 1 "only" \
 	"$weft" sql -i "$dir/good.db" "DELETE FROM process"
 

@@ -1,0 +1,46 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# What can be checked of the style: format, layers, banned calls, scripts.
+set -eu
+cd "$(dirname "$0")/.."
+failed=0
+
+complain() {
+	echo "lint: $1" >&2
+	failed=1
+}
+
+# shellcheck disable=SC2046
+clang-format --dry-run --Werror $(git ls-files '*.c' '*.h') ||
+	complain "run clang-format -i on the files above"
+
+# Who may include whom: room, then the rooms (or headers) that it may name.
+allowed() {
+	case "$1" in
+	store) echo 'store/|gen/store_sql' ;;
+	bpf) echo 'kern.h|wire.h|[a-z_]*\.bpf\.h' ;;
+	collector) echo 'collector/|store/store.h|store/weft.h|bpf/wire.h|gen/' ;;
+	query) echo 'query/|store/weft.h|gen/query_sql' ;;
+	esac
+}
+for room in store bpf collector query; do
+	wrong=$(grep -nE '^#include "' "$room"/*.[ch] |
+		grep -vE "#include \"($(allowed "$room"))" || true)
+	[ -z "$wrong" ] || complain "not to be included from $room/:
+$wrong"
+done
+wrong=$(grep -nE '^#include <(uv|bpf/|libelf|gelf|elfutils|dwarf)' \
+	store/*.[ch] query/*.[ch] || true)
+[ -z "$wrong" ] || complain "a library that this room does not know:
+$wrong"
+
+wrong=$(grep -nwE '(atoi|atol|strcpy|strcat|sprintf|strtok|gets|alloca|system|popen|localtime)\(' \
+	store/*.c collector/*.c query/*.c || true)
+[ -z "$wrong" ] || complain "banned calls:
+$wrong"
+
+# shellcheck disable=SC2046
+shellcheck $(git ls-files '*.sh') || complain "shellcheck, above"
+
+exit $failed
