@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT */
+/* What cmocka.h needs comes before it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/batch.h"
+#include "collector/ledger.h"
+#include "collector/options.h"
+#include "collector/table.h"
+
+static struct binary program = { .kind = STORE_ELF,
+				 .file = { .path = "/bin/program" } };
+
+static bool is_it(const void *entry, const void *wanted)
+{
+	return *(const int *)entry == *(const int *)wanted;
+}
+
+static void a_table_finds_what_is_in_it_and_no_more(void **state)
+{
+	static int numbers[5000];
+	struct table t = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 5000; i++) {
+		numbers[i] = i;
+		/* Few hashes: every chain is long. */
+		assert_int_equal(table_add(&t, i % 7, &numbers[i]), 0);
+	}
+	for (int i = 0; i < 5000; i += 2)
+		table_remove(&t, i % 7, &numbers[i]);
+	for (int i = 0; i < 5000; i++) {
+		void *found = table_find(&t, i % 7, is_it, &i);
+
+		if (i % 2)
+			assert_ptr_equal(found, &numbers[i]);
+		else
+			assert_null(found);
+	}
+	table_release(&t);
+}
+
+static void equal_things_are_one_row_and_counts_add_up(void **state)
+{
+	struct batch *b = batch_new();
+	struct proc proc = { .who = { 5, 42, 1 }, .comm = "name" };
+	struct store_batch view;
+	uint32_t process, again, frames[2], stack, stack2;
+
+	(void)state;
+	assert_non_null(b);
+	assert_int_equal(batch_process(b, &proc, &process), 0);
+	assert_int_equal(batch_process(b, &proc, &again), 0);
+	assert_int_equal(process, again);
+	assert_int_equal(batch_frame(b, &program, 16, false, NULL, &frames[0]),
+			 0);
+	assert_int_equal(batch_frame(b, &program, 16, false, NULL, &frames[1]),
+			 0);
+	assert_int_equal(frames[0], frames[1]);
+	assert_int_equal(batch_stack(b, STORE_COMPLETE, frames, 1, &stack), 0);
+	assert_int_equal(batch_stack(b, STORE_COMPLETE, frames, 1, &stack2), 0);
+	assert_int_equal(stack, stack2);
+	assert_int_equal(batch_stack(b, STORE_BROKEN, frames, 1, &stack2), 0);
+	assert_int_not_equal(stack, stack2);
+	assert_int_equal(batch_count(b, 0, process, stack, 2, 20), 0);
+	assert_int_equal(batch_count(b, 0, process, stack, 3, 31), 0);
+	batch_view(b, &view);
+	assert_int_equal(view.n_processes, 1);
+	assert_int_equal(view.n_frames, 1);
+	assert_int_equal(view.n_stacks, 2);
+	assert_int_equal(view.n_counts, 1);
+	assert_int_equal(view.counts[0].count, 5);
+	assert_int_equal(view.counts[0].value, 51);
+	assert_string_equal(view.text + view.processes[0].comm, "name");
+	batch_free(b);
+}
+
+static void a_renamed_process_is_stored_with_its_newest_name(void **state)
+{
+	struct batch *b = batch_new();
+	struct proc proc = { .who = { 5, 42, 1 }, .comm = "before" };
+	struct store_batch view;
+	uint32_t process;
+
+	(void)state;
+	assert_int_equal(batch_process(b, &proc, &process), 0);
+	strcpy(proc.comm, "after");
+	proc.changed = true;
+	assert_int_equal(batch_process(b, &proc, &process), 0);
+	batch_view(b, &view);
+	assert_int_equal(view.n_processes, 1);
+	assert_string_equal(view.text + view.processes[0].comm, "after");
+	batch_free(b);
+}
+
+static void every_ledger_entry_is_present_and_0_is_not_unmeasured(void **state)
+{
+	struct batch *b = batch_new();
+	struct weft_ledger kernel = { 0 };
+	struct store_batch view;
+	bool saw_throttled = false;
+	size_t named = 0;
+
+	(void)state;
+	kernel.entry[WEFT_FIRED].count = 7;
+	assert_int_equal(ledger_add_kernel(b, 0, &kernel), 0);
+	batch_view(b, &view);
+	for (size_t i = 0; i < LEDGER_ENTRIES; i++) {
+		assert_non_null(ledger_names[i]);
+		named += strncmp(ledger_names[i], "reserved", 8) != 0;
+	}
+	assert_int_equal(view.n_ledger, named);
+	for (size_t i = 0; i < view.n_ledger; i++) {
+		if (view.ledger[i].entry == WEFT_FIRED)
+			assert_int_equal(view.ledger[i].count, 7);
+		if (view.ledger[i].entry == LEDGER_THROTTLED) {
+			saw_throttled = true;
+			assert_false(view.ledger[i].measured);
+		} else {
+			assert_true(view.ledger[i].measured);
+		}
+	}
+	assert_true(saw_throttled);
+	batch_free(b);
+}
+
+static void merged_intervals_keep_the_mean_period_of_a_cpu(void **state)
+{
+	struct batch *b = batch_new();
+	struct store_cpu first = {
+		.cpu = 1, .period = 100, .due = 30, .fired = 30
+	};
+	struct store_cpu second = {
+		.cpu = 1, .period = 200, .due = 10, .fired = 9
+	};
+	struct store_batch view;
+
+	(void)state;
+	assert_int_equal(batch_cpu(b, &first), 0);
+	assert_int_equal(batch_cpu(b, &second), 0);
+	batch_view(b, &view);
+	assert_int_equal(view.n_cpus, 1);
+	assert_int_equal(view.cpus[0].due, 40);
+	assert_int_equal(view.cpus[0].fired, 39);
+	assert_int_equal(view.cpus[0].period, 125);
+	batch_free(b);
+}
+
+static void lists_of_cpus_are_read_as_the_kernel_writes_them(void **state)
+{
+	struct cpu_list list;
+
+	(void)state;
+	assert_int_equal(cpu_list_parse("0,2-4\n", &list), 0);
+	assert_int_equal(list.n, 4);
+	assert_int_equal(list.cpu[3], 4);
+	assert_int_equal(cpu_list_parse("", &list), -EINVAL);
+	assert_int_equal(cpu_list_parse("3-1", &list), -EINVAL);
+	assert_int_equal(cpu_list_parse("1,1", &list), -EINVAL);
+	assert_int_equal(cpu_list_parse("1x", &list), -EINVAL);
+	assert_int_equal(cpu_list_parse("-1", &list), -EINVAL);
+	assert_int_equal(cpu_list_parse("99999", &list), -ERANGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_table_finds_what_is_in_it_and_no_more),
+		cmocka_unit_test(equal_things_are_one_row_and_counts_add_up),
+		cmocka_unit_test(
+			a_renamed_process_is_stored_with_its_newest_name),
+		cmocka_unit_test(
+			every_ledger_entry_is_present_and_0_is_not_unmeasured),
+		cmocka_unit_test(
+			merged_intervals_keep_the_mean_period_of_a_cpu),
+		cmocka_unit_test(
+			lists_of_cpus_are_read_as_the_kernel_writes_them),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
