@@ -28,7 +28,9 @@ struct otel_record {
 	__u16 attrs_size;
 };
 
-enum { DTV_MAX_MODULE = 4096 };
+enum {
+	DTV_MAX_MODULE = 4096
+};
 
 static __always_inline bool all_zero(const void *id, int words)
 {
@@ -56,14 +58,13 @@ static __always_inline __u64 dtv_slot(const struct weft_context_entry *e,
 	if (bpf_probe_read_user(head, sizeof(head), (const void *)(dtv - 16)))
 		return 0;
 	length = e->is_glibc ? head[0] : head[2];
-	if (length < slot->module ||
-	    (e->is_glibc && head[2] < slot->min_gen)) {
+	if (length < slot->module || (e->is_glibc && head[2] < slot->min_gen)) {
 		*status = WEFT_CTX_UNTOUCHED;
 		return 0;
 	}
-	if (bpf_probe_read_user(&block, sizeof(block),
-				(const void *)(dtv + (__u64)slot->module *
-							    e->dtv_stride)))
+	if (bpf_probe_read_user(
+		    &block, sizeof(block),
+		    (const void *)(dtv + (__u64)slot->module * e->dtv_stride)))
 		return 0;
 	if (!block || block == ~0ULL) {
 		*status = WEFT_CTX_UNTOUCHED;

@@ -16,7 +16,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#pragma clang attribute push(__attribute__((preserve_access_index)),           \
+#pragma clang attribute push(__attribute__((preserve_access_index)), \
 			     apply_to = record)
 
 typedef struct {

@@ -8,8 +8,9 @@
 
 #include "wire.h"
 
-/* pid -> start of the process in ticks, as /proc shows it. Full: children go unsampled, which
- * `filtered` shows; the size is that of the kernel's default pid_max. */
+/* pid -> start of the process in ticks, as /proc shows it. Full: children go
+ * unsampled, which `filtered` shows; the size is that of the kernel's default
+ * pid_max. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 32768);
@@ -33,7 +34,9 @@ struct {
 } target_cgroup SEC(".maps");
 
 /* USER_HZ is 100 on every architecture that has BPF. */
-enum { TARGET_NS_PER_TICK = 10000000 };
+enum {
+	TARGET_NS_PER_TICK = 10000000
+};
 
 static __always_inline __u64 start_ticks(struct task_struct *t)
 {

@@ -9,7 +9,9 @@
 
 #include "wire.h"
 
-enum { WALK_FIRST_PAGE = 4096 };
+enum {
+	WALK_FIRST_PAGE = 4096
+};
 
 struct walk {
 	struct weft_stack *stack;
@@ -120,8 +122,7 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx,
 	}
 	if (config.kernel_stacks)
 		walk_kernel(ctx, s);
-	if (!config.user_stacks || !task->mm ||
-	    task->flags & KERN_PF_KTHREAD)
+	if (!config.user_stacks || !task->mm || task->flags & KERN_PF_KTHREAD)
 		return;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs),
 				  (const void *)bpf_task_pt_regs(task)))
@@ -143,8 +144,8 @@ static __always_inline void hash_word(struct hash *h, __u32 i, __u64 word)
 	__u32 low = word, high = word >> 32;
 
 	for (int lane = 0; lane < 2; lane++)
-		h->lane[lane] += (__u64)(low + key[lane][0]) *
-				 (high + key[lane][1]);
+		h->lane[lane] +=
+			(__u64)(low + key[lane][0]) * (high + key[lane][1]);
 }
 
 static long hash_step(__u32 i, struct hash *h)

@@ -13,15 +13,17 @@ const volatile struct weft_config config;
 volatile __u32 current_epoch;
 volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 
-#include "ledger.bpf.h"
-#include "walk.bpf.h"
-#include "count.bpf.h"
-#include "target.bpf.h"
 #include "context.bpf.h"
-#include "notice.bpf.h"
+#include "count.bpf.h"
 #include "detail.bpf.h"
+#include "ledger.bpf.h"
+#include "notice.bpf.h"
+#include "target.bpf.h"
+#include "walk.bpf.h"
 
-enum { TIMER_EVENT = 0 };
+enum {
+	TIMER_EVENT = 0
+};
 
 /* The timer interrupts the other programs, so its scratch is its own. */
 struct {

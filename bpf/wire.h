@@ -44,10 +44,10 @@ struct weft_stack_key {
 /* Why the walk over user frames ended. */
 enum weft_walk_end {
 	WEFT_END_NO_USER,   /* kernel thread, or user frames not asked for */
-	WEFT_END_ROOT,	    /* frame pointer 0: the first frame */
-	WEFT_END_DEPTH,	    /* WEFT_MAX_USER_FRAMES reached */
-	WEFT_END_LOW,	    /* frame pointer below the first page */
-	WEFT_END_FAULT,	    /* frame not readable */
+	WEFT_END_ROOT,      /* frame pointer 0: the first frame */
+	WEFT_END_DEPTH,     /* WEFT_MAX_USER_FRAMES reached */
+	WEFT_END_LOW,       /* frame pointer below the first page */
+	WEFT_END_FAULT,     /* frame not readable */
 	WEFT_END_NOT_ABOVE, /* frame pointer does not point up the stack */
 	WEFT_END_UNALIGNED,
 	WEFT_END_NO_RETURN, /* return address 0 */
@@ -95,7 +95,7 @@ enum weft_ledger_entry {
 	WEFT_LOST_RING_BUSY,
 	WEFT_STACK_LOST,
 	WEFT_SIDEBAND_LOST, /* a notice found no room in its ring */
-	WEFT_CONTEXT_OK,	   /* one per enum weft_context_status, in order */
+	WEFT_CONTEXT_OK,    /* one per enum weft_context_status, in order */
 	WEFT_CONTEXT_LAST = WEFT_CONTEXT_OK + 15,
 	WEFT_KERNEL_ENTRIES,
 };
@@ -115,18 +115,18 @@ enum weft_context_source {
  * only, at most 16. */
 enum weft_context_status {
 	WEFT_CTX_OK,
-	WEFT_CTX_NULL,		 /* no record attached to the thread */
-	WEFT_CTX_ZERO,		 /* record without an active trace */
-	WEFT_CTX_UPDATING,	 /* record being changed (valid != 1) */
-	WEFT_CTX_UNTOUCHED,	 /* thread never used the variable */
-	WEFT_CTX_HALF,		 /* one ID zero, the other not */
-	WEFT_CTX_E_TP,		 /* no thread pointer */
-	WEFT_CTX_E_DTV,		 /* dynamic thread vector not readable */
-	WEFT_CTX_E_SLOT,	 /* thread-local variable not readable */
-	WEFT_CTX_E_RECORD,	 /* record not readable, or pointer odd */
+	WEFT_CTX_NULL,           /* no record attached to the thread */
+	WEFT_CTX_ZERO,           /* record without an active trace */
+	WEFT_CTX_UPDATING,       /* record being changed (valid != 1) */
+	WEFT_CTX_UNTOUCHED,      /* thread never used the variable */
+	WEFT_CTX_HALF,           /* one ID zero, the other not */
+	WEFT_CTX_E_TP,           /* no thread pointer */
+	WEFT_CTX_E_DTV,          /* dynamic thread vector not readable */
+	WEFT_CTX_E_SLOT,         /* thread-local variable not readable */
+	WEFT_CTX_E_RECORD,       /* record not readable, or pointer odd */
 	WEFT_CTX_SKIPPED_WORKER, /* kernel thread or io_uring worker */
-	WEFT_CTX_NO_ENTRY,	 /* process not known to publish */
-	WEFT_CTX_STALE_ENTRY,	 /* what is known is of another process */
+	WEFT_CTX_NO_ENTRY,       /* process not known to publish */
+	WEFT_CTX_STALE_ENTRY,    /* what is known is of another process */
 	WEFT_CTX_COUNT
 };
 
@@ -138,9 +138,9 @@ enum weft_context_kind {
 
 /* One place where a thread's record pointer may be. */
 struct weft_context_slot {
-	__s64 offset;	 /* from the thread pointer, or within the TLS block */
-	__u32 module;	 /* 0: offset is from the thread pointer */
-	__u32 min_gen;	 /* glibc: least generation of the vector; 0: any */
+	__s64 offset;  /* from the thread pointer, or within the TLS block */
+	__u32 module;  /* 0: offset is from the thread pointer */
+	__u32 min_gen; /* glibc: least generation of the vector; 0: any */
 };
 
 /* What the kernel program needs to know of a process to read its threads'
@@ -148,7 +148,7 @@ struct weft_context_slot {
 struct weft_context_entry {
 	struct weft_identity process;
 	struct weft_context_slot slot[WEFT_MAX_CONTEXT_SLOTS];
-	__u8 kind;	 /* enum weft_context_kind */
+	__u8 kind; /* enum weft_context_kind */
 	__u8 n_slots;
 	__s8 dtv_offset; /* of the vector's pointer from the thread pointer */
 	__u8 dtv_stride;
@@ -203,13 +203,13 @@ struct weft_notice {
 
 /* Set once, before load. */
 struct weft_config {
-	__u32 filter;	      /* 1: only what is in the maps of targets */
-	__u32 filter_cgroup;  /* 1: only tasks below the cgroup in its map */
+	__u32 filter;        /* 1: only what is in the maps of targets */
+	__u32 filter_cgroup; /* 1: only tasks below the cgroup in its map */
 	__u32 follow_children;
 	__u32 user_stacks;
 	__u32 kernel_stacks;
-	__u32 detail_chance;  /* a random 32-bit number below or at this picks */
-	__u32 detail;	      /* 0: no detail at all */
+	__u32 detail_chance; /* a random 32-bit number below or at this picks */
+	__u32 detail;        /* 0: no detail at all */
 	__u32 pad;
 	__u64 weight_q32;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */

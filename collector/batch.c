@@ -8,11 +8,11 @@
 #include "collector/table.h"
 
 /* An array of rows with an index by content. */
-#define ROWS(type)                                                             \
-	struct {                                                               \
-		type *row;                                                     \
-		size_t n, room;                                                \
-		struct table index;                                            \
+#define ROWS(type)                  \
+	struct {                    \
+		type *row;          \
+		size_t n, room;     \
+		struct table index; \
 	}
 
 struct frame_note {
@@ -73,10 +73,10 @@ struct batch *batch_new(void)
 	return b;
 }
 
-#define ROWS_RELEASE(rows)                                                     \
-	do {                                                                   \
-		free((rows).row);                                              \
-		table_release(&(rows).index);                                  \
+#define ROWS_RELEASE(rows)                    \
+	do {                                  \
+		free((rows).row);             \
+		table_release(&(rows).index); \
 	} while (0)
 
 void batch_free(struct batch *b)
@@ -157,8 +157,8 @@ int batch_process(struct batch *b, struct proc *proc, uint32_t *out)
 	};
 	struct wanted wanted = { .batch = b, .row = &row };
 	uint64_t hash = table_hash(&proc->who, sizeof(proc->who), 0);
-	void *found = table_find(&b->processes.index, hash, is_process,
-				 &wanted);
+	void *found =
+		table_find(&b->processes.index, hash, is_process, &wanted);
 	int rc;
 
 	if (found) {
@@ -184,8 +184,7 @@ int batch_process(struct batch *b, struct proc *proc, uint32_t *out)
 static bool is_thread(const void *entry, const void *wanted)
 {
 	const struct wanted *w = wanted;
-	const struct store_thread *a =
-		&w->batch->threads.row[number_of(entry)];
+	const struct store_thread *a = &w->batch->threads.row[number_of(entry)];
 	const struct store_thread *b = w->row;
 
 	return a->process == b->process && a->tid == b->tid &&
@@ -317,9 +316,8 @@ static bool is_stack(const void *entry, const void *wanted)
 	const struct store_stack *a = &w->batch->stacks.row[number_of(entry)];
 
 	return a->status == b->status && a->depth == b->depth &&
-	       (!a->depth ||
-		!memcmp(w->batch->stack_frames + a->first, w->frames,
-		       a->depth * sizeof(*w->frames)));
+	       (!a->depth || !memcmp(w->batch->stack_frames + a->first,
+				     w->frames, a->depth * sizeof(*w->frames)));
 }
 
 int batch_stack(struct batch *b, enum store_stack_status status,

@@ -13,22 +13,23 @@
 
 /* Rows that a batch may grow to; what does not fit is the caller's to count.
  * About 200 MB when full. */
-enum { BATCH_COUNTS_MAX = 1 << 20, BATCH_SAMPLES_MAX = 1 << 20 };
+enum {
+	BATCH_COUNTS_MAX = 1 << 20,
+	BATCH_SAMPLES_MAX = 1 << 20
+};
 
 struct batch;
 
-struct batch *batch_new(void); /* NULL: out of memory */
+struct batch *batch_new(void);    /* NULL: out of memory */
 void batch_free(struct batch *b); /* NULL is fine */
 
 /* The interval's row; the caller fills it. */
 struct store_interval *batch_interval(struct batch *b);
 
 /* Each sets *out to an index. 0, -ENOMEM, or -E2BIG (full). */
-int batch_process(struct batch *b, struct proc *proc,
-		  uint32_t *out) MUST_CHECK;
+int batch_process(struct batch *b, struct proc *proc, uint32_t *out) MUST_CHECK;
 int batch_thread(struct batch *b, uint32_t process, uint32_t tid,
-		 uint64_t start_ns, const char *comm,
-		 uint32_t *out) MUST_CHECK;
+		 uint64_t start_ns, const char *comm, uint32_t *out) MUST_CHECK;
 /* name: of kernel code, known at once; NULL: to be looked up later. */
 int batch_frame(struct batch *b, struct binary *binary, uint64_t address,
 		bool in_kernel, const char *name, uint32_t *out) MUST_CHECK;
@@ -37,8 +38,7 @@ int batch_stack(struct batch *b, enum store_stack_status status,
 		const uint32_t *frames, uint32_t n, uint32_t *out) MUST_CHECK;
 int batch_count(struct batch *b, uint32_t event, uint32_t process,
 		uint32_t stack, uint64_t count, uint64_t value) MUST_CHECK;
-int batch_sample(struct batch *b,
-		 const struct store_sample *sample) MUST_CHECK;
+int batch_sample(struct batch *b, const struct store_sample *sample) MUST_CHECK;
 
 /* Add to a CPU's row: period becomes the mean over merged intervals. */
 int batch_cpu(struct batch *b, const struct store_cpu *cpu) MUST_CHECK;

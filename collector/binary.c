@@ -21,7 +21,8 @@ int binaries_open(struct binaries **out, struct weft_err *err)
 
 	*out = NULL;
 	if (!b)
-		return weft_fail(err, -ENOMEM, "cannot keep binaries: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot keep binaries: out of memory");
 	b->last_resort.kind = STORE_UNKNOWN;
 	b->last_resort.file.path = "";
 	b->last_resort.roots_state = BINARY_ROOTS_KNOWN;
@@ -121,8 +122,7 @@ struct binary *binaries_file(struct binaries *b, enum store_binary_kind kind,
 	return found;
 }
 
-struct binary *binaries_process(struct binaries *b,
-				enum store_binary_kind kind,
+struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 				const struct weft_identity *who)
 {
 	struct binary wanted = {

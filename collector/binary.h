@@ -11,7 +11,9 @@
 #include "store/store.h"
 
 /* Distinct binaries remembered; more share one "unknown" binary. */
-enum { BINARIES_MAX = 65536 };
+enum {
+	BINARIES_MAX = 65536
+};
 
 enum binary_roots {
 	BINARY_ROOTS_UNASKED,
@@ -40,8 +42,7 @@ void binaries_close(struct binaries *b); /* NULL is fine */
  * table's last resort, an unknown binary. */
 struct binary *binaries_file(struct binaries *b, enum store_binary_kind kind,
 			     const struct inspect_file *file);
-struct binary *binaries_process(struct binaries *b,
-				enum store_binary_kind kind,
+struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 				const struct weft_identity *who);
 
 /* Is this file offset within a range in which stacks may end? */

@@ -35,9 +35,9 @@ struct watched {
 };
 
 struct discovery {
-	struct probe *probe;	 /* borrowed */
+	struct probe *probe;     /* borrowed */
 	struct inspect *inspect; /* borrowed */
-	struct procs *procs;	 /* borrowed */
+	struct procs *procs;     /* borrowed */
 	uv_timer_t timer;
 	struct table by_who;
 	struct watched **all; /* owned, as are its elements */
@@ -165,15 +165,17 @@ static void on_tick(uv_timer_t *timer)
 	d->n = kept;
 }
 
-int discovery_open(struct discovery **out, uv_loop_t *loop,
-		   struct probe *probe, struct inspect *inspect,
-		   struct procs *procs, struct weft_err *err)
+int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
+		   struct inspect *inspect, struct procs *procs,
+		   struct weft_err *err)
 {
 	struct discovery *d = calloc(1, sizeof(*d));
 
 	*out = NULL;
 	if (!d)
-		return weft_fail(err, -ENOMEM, "cannot look for trace context: out of memory");
+		return weft_fail(
+			err, -ENOMEM,
+			"cannot look for trace context: out of memory");
 	d->probe = probe;
 	d->inspect = inspect;
 	d->procs = procs;
@@ -234,7 +236,8 @@ static void on_probe(struct discovery *d, const struct weft_notice *n)
 		return;
 	}
 	w->due_ns = n->boot_ns;
-	if (proc && proc->born_ns && n->boot_ns < proc->born_ns + YOUNG_MS * MS) {
+	if (proc && proc->born_ns &&
+	    n->boot_ns < proc->born_ns + YOUNG_MS * MS) {
 		w->due_ns = proc->born_ns + YOUNG_MS * MS;
 		d->deferred++;
 		return;
@@ -268,8 +271,8 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 	if (e->notice.kind == WEFT_NOTICE_PROBE)
 		on_probe(d, &e->notice);
 	if (e->notice.kind == WEFT_NOTICE_EXIT) {
-		w = table_find(&d->by_who, hash_who(&e->notice.process),
-			       is_who, &e->notice.process);
+		w = table_find(&d->by_who, hash_who(&e->notice.process), is_who,
+			       &e->notice.process);
 		if (w)
 			w->is_dead = true;
 	}

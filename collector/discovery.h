@@ -12,9 +12,9 @@
 
 struct discovery;
 
-int discovery_open(struct discovery **out, uv_loop_t *loop,
-		   struct probe *probe, struct inspect *inspect,
-		   struct procs *procs, struct weft_err *err) MUST_CHECK;
+int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
+		   struct inspect *inspect, struct procs *procs,
+		   struct weft_err *err) MUST_CHECK;
 /* Memory goes when the loop has closed its handle. NULL is fine. */
 void discovery_close(struct discovery *d);
 

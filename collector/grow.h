@@ -27,7 +27,7 @@ static inline int grow_array(void **array, size_t want, size_t *room,
 
 /* Make array (a pointer) hold want elements; room is its size now. The
  * elements added are not set. Evaluates to 0 or -ENOMEM, then unchanged. */
-#define GROW(array, want, room)                                                \
+#define GROW(array, want, room) \
 	grow_array((void **)&(array), (want), &(room), sizeof(*(array)))
 
 #endif

@@ -13,11 +13,14 @@
 #include "collector/grow.h"
 #include "collector/kernel.h"
 
-enum { KERNEL_MODULES_MAX = 8192, KERNEL_NO_MODULE = -1 };
+enum {
+	KERNEL_MODULES_MAX = 8192,
+	KERNEL_NO_MODULE = -1
+};
 
 struct symbol {
 	uint64_t start;
-	uint32_t name;	/* offset into text */
+	uint32_t name;  /* offset into text */
 	int32_t module; /* index; KERNEL_NO_MODULE: the kernel itself */
 };
 
@@ -37,8 +40,8 @@ struct kernel {
 	char *text; /* owned */
 	size_t n_text, text_room;
 	uint64_t text_start, text_end; /* _stext, _etext */
-	struct binary *binary;	       /* the kernel itself */
-	bool missed;		       /* an address was not covered */
+	struct binary *binary;         /* the kernel itself */
+	bool missed;                   /* an address was not covered */
 };
 
 /* The whole of a file of the kernel's, NUL-terminated, owned by the caller. */
@@ -201,7 +204,8 @@ int kernel_open(struct kernel **out, struct binaries *binaries,
 
 	*out = NULL;
 	if (!k)
-		return weft_fail(err, -ENOMEM, "cannot read kernel symbols: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot read kernel symbols: out of memory");
 	k->binaries = binaries;
 	k->modules_fd = open("/proc/modules", O_RDONLY | O_CLOEXEC);
 	k->symbols_fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);

@@ -140,8 +140,8 @@ enum maps_answer maps_find(const struct maps *m, uint64_t addr,
 	for (size_t i = 0; i < m->n_past; i++) {
 		const struct mapping *p = &m->past[i];
 
-		if (addr < p->start || addr >= p->end ||
-		    p->from_ns >= end_ns || p->to_ns <= start_ns)
+		if (addr < p->start || addr >= p->end || p->from_ns >= end_ns ||
+		    p->to_ns <= start_ns)
 			continue;
 		if (found && !is_same_place(found, p))
 			return MAPS_AMBIGUOUS;

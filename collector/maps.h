@@ -9,12 +9,14 @@
 #include "collector/binary.h"
 
 /* Mappings remembered per program run; later ones are refused. */
-enum { MAPS_MAX = 16384 };
+enum {
+	MAPS_MAX = 16384
+};
 
 struct mapping {
-	uint64_t start, end;	/* addresses */
-	uint64_t file_offset;	/* of start */
-	struct binary *binary;	/* borrowed */
+	uint64_t start, end;     /* addresses */
+	uint64_t file_offset;    /* of start */
+	struct binary *binary;   /* borrowed */
 	uint64_t from_ns, to_ns; /* boot; to_ns: UINT64_MAX while it lasts */
 };
 
@@ -36,7 +38,7 @@ int maps_fill(struct maps *m, const struct mapping *old) MUST_CHECK;
 
 enum maps_answer {
 	MAPS_FOUND,
-	MAPS_NONE,	/* no mapping known there */
+	MAPS_NONE,      /* no mapping known there */
 	MAPS_AMBIGUOUS, /* it changed within the interval */
 };
 

@@ -7,12 +7,14 @@
 #include "collector/naming.h"
 
 /* Names collected before they are written. */
-enum { FLUSH_NAMES = 4096 };
+enum {
+	FLUSH_NAMES = 4096
+};
 
 /* Frames of one binary that are asked for together. */
 struct group {
 	struct naming *naming;
-	struct group *next; /* among those to be asked again */
+	struct group *next;    /* among those to be asked again */
 	struct binary *binary; /* borrowed; lives as long as we do */
 	size_t n;
 	int64_t frame_id[INSPECT_NAMES_MAX];
@@ -21,7 +23,7 @@ struct group {
 
 struct naming {
 	struct inspect *inspect; /* borrowed */
-	struct writer *writer;	 /* borrowed */
+	struct writer *writer;   /* borrowed */
 	struct name_list names;
 	struct group *deferred; /* owned */
 	size_t waiting;
@@ -43,7 +45,8 @@ int naming_open(struct naming **out, struct inspect *inspect,
 
 	*out = NULL;
 	if (!n)
-		return weft_fail(err, -ENOMEM, "cannot name code: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot name code: out of memory");
 	n->inspect = inspect;
 	n->writer = writer;
 	*out = n;
@@ -83,9 +86,8 @@ static void on_names(void *ctx, enum inspect_status status,
 	}
 	for (size_t i = 0; status == INSPECT_OK && i < n && i < g->n; i++)
 		if (names[i].name &&
-		    name_list_add(&naming->names, g->frame_id[i],
-				  names[i].name, names[i].linkage_name,
-				  names[i].source))
+		    name_list_add(&naming->names, g->frame_id[i], names[i].name,
+				  names[i].linkage_name, names[i].source))
 			break; /* out of memory: the frames stay unnamed */
 	naming->waiting -= g->n;
 	free(g);

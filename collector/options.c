@@ -21,13 +21,13 @@ enum {
 	OPT_VERSION,
 };
 
-#define DEFAULT_HZ	   997
-#define DEFAULT_DETAIL	   10
+#define DEFAULT_HZ         997
+#define DEFAULT_DETAIL     10
 #define DEFAULT_INTERVAL   1000000000ULL
 #define DEFAULT_MAX_STACKS 16384
-#define DEFAULT_RING	   (8ULL << 20)
-#define DEFAULT_MAX_WAL	   (64ULL << 20)
-#define DEFAULT_OUTPUT	   "weft.db"
+#define DEFAULT_RING       (8ULL << 20)
+#define DEFAULT_MAX_WAL    (64ULL << 20)
+#define DEFAULT_OUTPUT     "weft.db"
 
 /* One table for the parser and for --help, so that they cannot differ. */
 static const struct option_row {
@@ -36,24 +36,35 @@ static const struct option_row {
 	const char *argument; /* NULL: takes none */
 	const char *help;
 } rows[] = {
-	{ 'a', "all", NULL, "sample the whole machine (the default without a target)" },
-	{ 'p', "pid", "PID[,PID]", "sample these processes, and children born from now on" },
+	{ 'a', "all", NULL,
+	  "sample the whole machine (the default without a target)" },
+	{ 'p', "pid", "PID[,PID]",
+	  "sample these processes, and children born from now on" },
 	{ 't', "tid", "TID[,TID]", "sample these threads only" },
-	{ OPT_CGROUP, "cgroup", "PATH", "sample tasks in this cgroup (version 2) and below" },
+	{ OPT_CGROUP, "cgroup", "PATH",
+	  "sample tasks in this cgroup (version 2) and below" },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "do not follow children" },
 	{ 'F', "frequency", "HZ", "samples per second and CPU (default 997)" },
 	{ 'C', "cpu", "CPUS", "only on these CPUs, as in 0,2-5 (default all)" },
 	{ 'U', "user", NULL, "user frames only" },
 	{ 'K', "kernel", NULL, "kernel frames only" },
-	{ OPT_DETAIL, "detail", "1/N|off", "store one sample in N with time, thread and trace ID (default 1/10)" },
-	{ 'o', "output", "FILE", "where to write (default weft.db); a weft file that is there is moved to FILE.old" },
+	{ OPT_DETAIL, "detail", "1/N|off",
+	  "store one sample in N with time, thread and trace ID (default 1/10)" },
+	{ 'o', "output", "FILE",
+	  "where to write (default weft.db); a weft file that is there is moved to FILE.old" },
 	{ OPT_APPEND, "append", NULL, "add a recording to FILE instead" },
-	{ 'd', "duration", "SECONDS", "stop after this long (default: when interrupted, or when CMD ends)" },
-	{ OPT_INTERVAL, "interval", "SECONDS", "how often counts are stored (default 1)" },
-	{ OPT_MAX_STACKS, "max-stacks", "N", "distinct stacks in an interval (default 16384: about 60 MB of kernel memory)" },
-	{ OPT_RING_SIZE, "ring-size", "SIZE", "ring for details, a power of two (default 8M)" },
-	{ OPT_MAX_WAL, "max-wal", "SIZE", "write-ahead log above which details are discarded (default 64M)" },
-	{ OPT_SELF_COST, "self-cost", NULL, "have the kernel time our program, and store it" },
+	{ 'd', "duration", "SECONDS",
+	  "stop after this long (default: when interrupted, or when CMD ends)" },
+	{ OPT_INTERVAL, "interval", "SECONDS",
+	  "how often counts are stored (default 1)" },
+	{ OPT_MAX_STACKS, "max-stacks", "N",
+	  "distinct stacks in an interval (default 16384: about 60 MB of kernel memory)" },
+	{ OPT_RING_SIZE, "ring-size", "SIZE",
+	  "ring for details, a power of two (default 8M)" },
+	{ OPT_MAX_WAL, "max-wal", "SIZE",
+	  "write-ahead log above which details are discarded (default 64M)" },
+	{ OPT_SELF_COST, "self-cost", NULL,
+	  "have the kernel time our program, and store it" },
 	{ 'q', "quiet", NULL, "say nothing but errors" },
 	{ 'v', "verbose", NULL, "say what libbpf and the collector do" },
 	{ 'h', "help", NULL, "this text" },
@@ -73,7 +84,8 @@ static void print_help(void)
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
 			 r->id < 256 ? '-' : ' ', r->id < 256 ? r->id : ' ',
 			 r->id < 256 ? ", " : "  ", r->name,
-			 r->argument ? " " : "", r->argument ? r->argument : "");
+			 r->argument ? " " : "",
+			 r->argument ? r->argument : "");
 		printf("  %-26s %s\n", left, r->help);
 	}
 	printf("\nSIZE takes k, M or G. Exit status: that of CMD; else 0 done, 1 failed, 2 usage,\n"
@@ -87,7 +99,8 @@ static enum options_next refuse(const char *wrong, const char *value)
 		weft_log(WEFT_ERROR, "%s; not '%s'", wrong, value);
 	else
 		weft_log(WEFT_ERROR, "%s", wrong);
-	fprintf(stderr, "usage: weft record [OPTION...] [-- CMD [ARG...]]   (--help lists the options)\n");
+	fprintf(stderr,
+		"usage: weft record [OPTION...] [-- CMD [ARG...]]   (--help lists the options)\n");
 	return OPTIONS_REFUSED;
 }
 
@@ -248,8 +261,7 @@ static enum options_next unknown(const char *text)
 	return refuse(wrong, NULL);
 }
 
-enum options_next options_parse(int argc, char **argv,
-				struct record_opts *out)
+enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 {
 	struct option longs[ARRAY_LEN(rows) + 1] = { { 0 } };
 	char shorts[2 * ARRAY_LEN(rows) + 3] = "+:";
@@ -296,8 +308,8 @@ enum options_next options_parse(int argc, char **argv,
 		case '?':
 			return unknown(argv[optind - 1]);
 		case ':':
-			snprintf(text, sizeof(text), "option '%s' needs a value",
-				 argv[optind - 1]);
+			snprintf(text, sizeof(text),
+				 "option '%s' needs a value", argv[optind - 1]);
 			return refuse(text, NULL);
 		default:
 			wrong = take(id, optarg, out);

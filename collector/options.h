@@ -6,7 +6,9 @@
 #include "collector/timer.h"
 #include "store/weft.h"
 
-enum { OPTIONS_TARGETS_MAX = 256 };
+enum {
+	OPTIONS_TARGETS_MAX = 256
+};
 
 struct record_opts {
 	bool all; /* -a, or nothing else was asked for */
@@ -14,16 +16,16 @@ struct record_opts {
 	size_t n_pids;
 	uint32_t tids[OPTIONS_TARGETS_MAX];
 	size_t n_tids;
-	const char *cgroup;	  /* NULL: none */
-	char *const *command;	  /* argv; NULL: none */
+	const char *cgroup;   /* NULL: none */
+	char *const *command; /* argv; NULL: none */
 	uint64_t hz;
-	struct cpu_list cpus;	  /* n 0: all that are online */
+	struct cpu_list cpus; /* n 0: all that are online */
 	bool user_stacks, kernel_stacks;
 	bool follow_children;
-	uint64_t detail_n;	  /* 0: off */
+	uint64_t detail_n; /* 0: off */
 	const char *output;
 	bool append;
-	uint64_t duration_ns;	  /* 0: until stopped */
+	uint64_t duration_ns; /* 0: until stopped */
 	uint64_t interval_ns;
 	uint64_t max_stacks;
 	uint64_t ring_bytes;
@@ -33,13 +35,12 @@ struct record_opts {
 };
 
 enum options_next {
-	OPTIONS_RECORD,	 /* go on */
-	OPTIONS_DONE,	 /* help or version was printed: exit 0 */
+	OPTIONS_RECORD,  /* go on */
+	OPTIONS_DONE,    /* help or version was printed: exit 0 */
 	OPTIONS_REFUSED, /* what is wrong was printed: exit 2 */
 };
 
 /* Parse argv; strings are borrowed from it. */
-enum options_next options_parse(int argc, char **argv,
-				struct record_opts *out);
+enum options_next options_parse(int argc, char **argv, struct record_opts *out);
 
 #endif

@@ -6,9 +6,15 @@
 #include "collector/pipeline.h"
 
 /* Batches and names that may wait for the writer before intervals merge. */
-enum { WRITER_QUEUE_MAX = 4 };
+enum {
+	WRITER_QUEUE_MAX = 4
+};
 
-enum stage { STAGE_NEW, STAGE_MAPS, STAGE_ROOTS };
+enum stage {
+	STAGE_NEW,
+	STAGE_MAPS,
+	STAGE_ROOTS
+};
 
 struct waiting {
 	struct waiting *next;
@@ -19,10 +25,10 @@ struct waiting {
 struct pipeline {
 	uint32_t n_events;
 	uint64_t max_wal_bytes;
-	struct resolver *resolver; /* borrowed */
-	struct writer *writer;	   /* borrowed */
+	struct resolver *resolver;    /* borrowed */
+	struct writer *writer;        /* borrowed */
 	struct waiting *first, *last; /* owned */
-	struct batch *batch; /* owned; NULL: nothing is merged */
+	struct batch *batch;          /* owned; NULL: nothing is merged */
 	struct pipeline_totals totals;
 	bool is_finishing;
 };
@@ -84,7 +90,8 @@ int pipeline_add(struct pipeline *p, struct raw_interval *raw)
 	return 0;
 }
 
-/* Several intervals become one row: from the first's start to the last's end. */
+/* Several intervals become one row: from the first's start to the last's end.
+ */
 static void merge_row(struct batch *b, const struct store_interval *new)
 {
 	struct store_interval *row = batch_interval(b);
@@ -193,8 +200,8 @@ static bool is_right(const struct store_batch *v, uint32_t e)
 			       entry_of(v, e, WEFT_LOST_COUNTS_FULL) +
 			       entry_of(v, e, WEFT_LOST_BUSY) &&
 	       counted == selected + entry_of(v, e, WEFT_PASSED_OVER) &&
-	       counted == counts + entry_of(v, e,
-					    LEDGER_LOST_COUNTS_DISCARDED) &&
+	       counted ==
+		       counts + entry_of(v, e, LEDGER_LOST_COUNTS_DISCARDED) &&
 	       selected == samples + entry_of(v, e, WEFT_LOST_RING_FULL) +
 				   entry_of(v, e, WEFT_LOST_RING_BUSY) +
 				   entry_of(v, e, LEDGER_LOST_DISCARDED);

@@ -35,13 +35,16 @@ int privilege_check(const char **warning, struct weft_err *err)
 	*warning = NULL;
 	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
 		if (!has(needed[i].capability) && !has(CAP_SYS_ADMIN))
-			return weft_fail(err, -EPERM,
-					 "no permission: weft record needs %s to %s; run it as root, or with sudo",
-					 needed[i].name, needed[i].why);
+			return weft_fail(
+				err, -EPERM,
+				"no permission: weft record needs %s to %s; run it as root, or with sudo",
+				needed[i].name, needed[i].why);
 	if (!has(CAP_SYS_PTRACE))
-		*warning = "without CAP_SYS_PTRACE other users' processes have no names and no trace IDs";
+		*warning =
+			"without CAP_SYS_PTRACE other users' processes have no names and no trace IDs";
 	else if (!has(CAP_SYSLOG))
-		*warning = "without CAP_SYSLOG kernel functions may have no names";
+		*warning =
+			"without CAP_SYSLOG kernel functions may have no names";
 	return 0;
 }
 
@@ -101,9 +104,11 @@ int privilege_drop(struct weft_err *err)
 		return become(uid, gid, err);
 	caps = cap_init();
 	if (!caps)
-		return weft_fail(err, -ENOMEM, "cannot drop privileges: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot drop privileges: out of memory");
 	if (is_root &&
-	    (cap_set_flag(caps, CAP_PERMITTED, ARRAY_LEN(kept), kept, CAP_SET) ||
+	    (cap_set_flag(caps, CAP_PERMITTED, ARRAY_LEN(kept), kept,
+			  CAP_SET) ||
 	     cap_set_flag(caps, CAP_EFFECTIVE, ARRAY_LEN(kept), kept, CAP_SET)))
 		rc = -errno;
 	if (!rc && cap_set_proc(caps)) {

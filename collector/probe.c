@@ -12,7 +12,9 @@
 
 /* Elements per batch call: enough to keep calls few, and above the length of
  * any bucket of a sanely loaded hash. */
-enum { DRAIN_BATCH = 4096 };
+enum {
+	DRAIN_BATCH = 4096
+};
 
 struct probe {
 	struct weft_bpf *skel; /* owned */
@@ -22,7 +24,7 @@ struct probe {
 	struct weft_stack_key *stack_keys;
 	struct weft_stack *stacks;
 	struct weft_count_key *count_keys;
-	struct weft_count *counts; /* DRAIN_BATCH x n_possible_cpus */
+	struct weft_count *counts;   /* DRAIN_BATCH x n_possible_cpus */
 	struct weft_ledger *ledgers; /* n_possible_cpus */
 };
 
@@ -37,7 +39,10 @@ static int on_libbpf(enum libbpf_print_level level, const char *fmt,
 uint64_t probe_memory(const struct probe_opts *opts)
 {
 	/* Per element of a hash: its header, rounded up as the kernel does. */
-	enum { ELEMENT = 48, PER_CPU_ALIGN = 8 };
+	enum {
+		ELEMENT = 48,
+		PER_CPU_ALIGN = 8
+	};
 	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
 	uint64_t stack = ELEMENT + sizeof(struct weft_stack_key) +
 			 sizeof(struct weft_stack);
@@ -51,15 +56,18 @@ uint64_t probe_memory(const struct probe_opts *opts)
 static int fail_load(int rc, struct weft_err *err)
 {
 	if (rc == -EPERM || rc == -EACCES)
-		return weft_fail(err, -EPERM,
-				 "cannot load the kernel program: %s; it needs CAP_BPF and CAP_PERFMON (or root)",
-				 strerror(-rc));
+		return weft_fail(
+			err, -EPERM,
+			"cannot load the kernel program: %s; it needs CAP_BPF and CAP_PERFMON (or root)",
+			strerror(-rc));
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
-		return weft_fail(err, -ENOENT,
-				 "cannot load the kernel program: this kernel shows no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
-	return weft_fail(err, rc,
-			 "cannot load the kernel program: %s; `weft record -v` shows what the kernel says",
-			 strerror(-rc));
+		return weft_fail(
+			err, -ENOENT,
+			"cannot load the kernel program: this kernel shows no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
+	return weft_fail(
+		err, rc,
+		"cannot load the kernel program: %s; `weft record -v` shows what the kernel says",
+		strerror(-rc));
 }
 
 static void set_config(struct weft_config *c, const struct probe_opts *opts)
@@ -71,7 +79,8 @@ static void set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->kernel_stacks = opts->kernel_stacks;
 	c->detail = opts->detail_n > 0;
 	if (opts->detail_n) {
-		c->detail_chance = (uint32_t)((1ULL << 32) / opts->detail_n - 1);
+		c->detail_chance =
+			(uint32_t)((1ULL << 32) / opts->detail_n - 1);
 		/* The weight is that of the chance as rounded. */
 		c->weight_q32 = (uint64_t)((double)(1ULL << 32) * (1ULL << 32) /
 					   ((double)c->detail_chance + 1));
@@ -138,7 +147,9 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 
 	*out = NULL;
 	if (!p)
-		return weft_fail(err, rc, "cannot load the kernel program: out of memory");
+		return weft_fail(
+			err, rc,
+			"cannot load the kernel program: out of memory");
 	p->stats_fd = -1;
 	p->n_possible_cpus = libbpf_num_possible_cpus();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
@@ -309,9 +320,8 @@ static int drain_map(int fd, void *keys, void *values,
 
 	for (;;) {
 		uint32_t n = DRAIN_BATCH;
-		int rc = bpf_map_lookup_and_delete_batch(fd, from, &position,
-							 keys, values, &n,
-							 NULL);
+		int rc = bpf_map_lookup_and_delete_batch(
+			fd, from, &position, keys, values, &n, NULL);
 		bool last = rc == -ENOENT;
 
 		if (rc && !last)
@@ -358,10 +368,10 @@ int probe_drain(struct probe *p, uint32_t epoch, struct shape *shape,
 		struct weft_err *err)
 {
 	bool odd = epoch % WEFT_EPOCHS;
-	struct bpf_map *stacks = odd ? p->skel->maps.stacks_1
-				     : p->skel->maps.stacks_0;
-	struct bpf_map *counts = odd ? p->skel->maps.counts_1
-				     : p->skel->maps.counts_0;
+	struct bpf_map *stacks =
+		odd ? p->skel->maps.stacks_1 : p->skel->maps.stacks_0;
+	struct bpf_map *counts =
+		odd ? p->skel->maps.counts_1 : p->skel->maps.counts_0;
 	int rc = drain_map(bpf_map__fd(counts), p->count_keys, p->counts,
 			   take_counts, p, shape);
 

@@ -13,14 +13,14 @@
 struct probe;
 
 struct probe_opts {
-	bool filter;	      /* only targets; else everything */
-	int cgroup_fd;	      /* -1: no; else only tasks below it */
+	bool filter;   /* only targets; else everything */
+	int cgroup_fd; /* -1: no; else only tasks below it */
 	bool follow_children;
 	bool user_stacks, kernel_stacks;
-	uint64_t detail_n;    /* 0: no detail; else one in N */
-	uint32_t max_stacks;  /* in an epoch */
-	uint32_t ring_bytes;  /* of the detail ring; a power of two, in pages */
-	bool self_cost;	      /* have the kernel time the program */
+	uint64_t detail_n;   /* 0: no detail; else one in N */
+	uint32_t max_stacks; /* in an epoch */
+	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */
+	bool self_cost;      /* have the kernel time the program */
 };
 
 /* Kernel memory that the maps will take, in bytes, by possible CPUs. */

@@ -81,7 +81,8 @@ int procs_open(struct procs **out, const struct procs_opts *opts,
 
 	*out = NULL;
 	if (!p)
-		return weft_fail(err, -ENOMEM, "cannot keep processes: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot keep processes: out of memory");
 	p->opts = *opts;
 	*out = p;
 	return 0;
@@ -342,14 +343,14 @@ static void on_mmap(struct procs *p, const struct sideband_event *e)
 	path[sizeof(path) - 1] = '\0';
 	cut_deleted(path);
 	new.binary = binary_of(p, proc, &file);
-	if (new.binary && new.binary->kind == STORE_VDSO)
+	if (new.binary &&new.binary->kind == STORE_VDSO)
 		new.file_offset = 0;
 	if (maps_add(&proc->maps, &new)) {
 		p->refused++;
 		return;
 	}
 	/* The first file that a new program maps is itself. */
-	if (new.binary && new.binary->kind == STORE_ELF && !proc->exe &&
+	if (new.binary &&new.binary->kind == STORE_ELF && !proc->exe &&
 	    !proc->inherit && proc->maps_state == PROC_MAPS_COMPLETE)
 		set_text(proc, &proc->exe, path);
 }

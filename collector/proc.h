@@ -13,7 +13,9 @@
 
 /* Program runs remembered; more are counted as sideband_lost and have no
  * names. The dead go two intervals after their end. */
-enum { PROCS_MAX = 131072 };
+enum {
+	PROCS_MAX = 131072
+};
 
 enum proc_maps {
 	PROC_MAPS_COMPLETE, /* known from its start */
@@ -33,11 +35,11 @@ struct proc {
 	struct proc *inherit; /* owned reference: whose mappings as of
 				 inherit_ns it was born with; NULL: none */
 	uint64_t inherit_ns;
-	uint64_t born_ns;     /* boot; when this run began, or we saw it */
-	uint64_t dead_ns;     /* 0: alive */
-	uint64_t used_ns;     /* last interval in which it had samples */
-	bool details_asked;   /* exe, cgroup and the like were asked for */
-	bool changed;	      /* since it was last stored */
+	uint64_t born_ns;   /* boot; when this run began, or we saw it */
+	uint64_t dead_ns;   /* 0: alive */
+	uint64_t used_ns;   /* last interval in which it had samples */
+	bool details_asked; /* exe, cgroup and the like were asked for */
+	bool changed;       /* since it was last stored */
 };
 
 struct procs;

@@ -30,6 +30,8 @@ enum {
 	SIGNALS = 4,
 	/* How long names may still arrive after the last sample. */
 	LAST_NAMES_MS = 10000,
+	/* When to look at side-band events that were too new to be ordered. */
+	SETTLE_MS = 2,
 	MS_NS = 1000000,
 };
 
@@ -41,7 +43,7 @@ static const struct store_event events[] = { { "cpu-clock", "ns", 0 } };
 enum phase {
 	PHASE_SAMPLING,
 	PHASE_DRAINING, /* stopped; intervals are still on their way */
-	PHASE_NAMING,	/* all is stored but some names */
+	PHASE_NAMING,   /* all is stored but some names */
 	PHASE_OVER,
 };
 
@@ -49,7 +51,7 @@ struct recording {
 	const struct record_opts *opts;
 	enum phase phase;
 	struct weft_err err; /* what ended the recording, if it failed */
-	bool aborted;	     /* by a second signal */
+	bool aborted;        /* by a second signal */
 	struct command command;
 	bool command_ended;
 	int command_wait; /* its wait status */
@@ -76,9 +78,9 @@ struct recording {
 	struct resolver resolver;
 
 	uv_poll_t samples_poll, sideband_poll;
-	uv_timer_t interval_timer, duration_timer, names_timer;
+	uv_timer_t interval_timer, duration_timer, names_timer, settle_timer;
 	uv_signal_t signals[SIGNALS];
-	bool has_handles; /* those above */
+	bool has_handles;                    /* those above */
 	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
 	uint64_t interval_start_ns, started_ns;
 	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
@@ -132,10 +134,19 @@ static void on_sideband(void *ctx, const struct sideband_event *event)
 		discovery_event(r->discovery, event);
 }
 
+static void on_settled(uv_timer_t *timer);
+
 static void drain_sideband(struct recording *r, bool final)
 {
 	if (sideband_drain(r->sideband, final, on_sideband, r, &r->err))
 		give_up(r);
+	if (sideband_is_pending(r->sideband))
+		uv_timer_start(&r->settle_timer, on_settled, SETTLE_MS, 0);
+}
+
+static void on_settled(uv_timer_t *timer)
+{
+	drain_sideband(timer->data, false);
 }
 
 static void on_sideband_readable(uv_poll_t *poll, int status, int happened)
@@ -178,7 +189,8 @@ static int turn_timers(struct recording *r, struct raw_interval *raw,
 
 	raw->cpus = calloc(n, sizeof(*raw->cpus));
 	if (!raw->cpus)
-		return weft_fail(&r->err, -ENOMEM, "cannot record: out of memory");
+		return weft_fail(&r->err, -ENOMEM,
+				 "cannot record: out of memory");
 	for (uint32_t i = 0; i < n && !rc; i++) {
 		struct timer_due due;
 
@@ -268,8 +280,10 @@ static void watch_writer(struct recording *r)
 		r->err = *error;
 		give_up(r);
 	} else if (!r->warned_of_retry) {
-		weft_log(WEFT_WARN, "%s; trying again each second, intervals merge meanwhile",
-			 error->msg);
+		weft_log(
+			WEFT_WARN,
+			"%s; trying again each second, intervals merge meanwhile",
+			error->msg);
 		r->warned_of_retry = true;
 	}
 }
@@ -279,8 +293,8 @@ static void on_interval(uv_timer_t *timer)
 	struct recording *r = timer->data;
 
 	watch_writer(r);
-	if (r->phase == PHASE_SAMPLING && (r->opts->n_pids || r->opts->n_tids) &&
-	    !target_lives(r->opts)) {
+	if (r->phase == PHASE_SAMPLING &&
+	    (r->opts->n_pids || r->opts->n_tids) && !target_lives(r->opts)) {
 		stop(r);
 		return;
 	}
@@ -303,7 +317,8 @@ static void on_names_deadline(uv_timer_t *timer)
 {
 	struct recording *r = timer->data;
 
-	weft_log(WEFT_WARN, "%zu frames stay without a name: their files did not answer",
+	weft_log(WEFT_WARN,
+		 "%zu frames stay without a name: their files did not answer",
 		 naming_waiting(r->naming));
 	finish(r);
 }
@@ -407,10 +422,13 @@ static int open_kernel_side(struct recording *r)
 	int rc;
 
 	if (memory > KERNEL_MEMORY_MAX)
-		return weft_fail(&r->err, -EINVAL,
-				 "refused: %" PRIu64 " MB of kernel memory (the limit is %llu MB); lower --max-stacks or --ring-size",
-				 memory >> 20, KERNEL_MEMORY_MAX >> 20);
-	weft_log(WEFT_INFO, "%" PRIu64 " Hz on %u CPUs, %" PRIu64 " MB of kernel memory",
+		return weft_fail(
+			&r->err, -EINVAL,
+			"refused: %" PRIu64
+			" MB of kernel memory (the limit is %llu MB); lower --max-stacks or --ring-size",
+			memory >> 20, KERNEL_MEMORY_MAX >> 20);
+	weft_log(WEFT_INFO,
+		 "%" PRIu64 " Hz on %u CPUs, %" PRIu64 " MB of kernel memory",
 		 o->hz, r->cpus.n, memory >> 20);
 	rc = cpu_list_online(&online, &r->err);
 	if (!rc)
@@ -428,7 +446,9 @@ static int open_kernel_side(struct recording *r)
 	if (!rc)
 		rc = probe_attach(r->probe, &r->err);
 	if (!rc && kernel_is_hidden(r->kernel))
-		weft_log(WEFT_WARN, "the kernel hides its addresses (kernel.kptr_restrict): kernel frames have no names");
+		weft_log(
+			WEFT_WARN,
+			"the kernel hides its addresses (kernel.kptr_restrict): kernel frames have no names");
 	return rc;
 }
 
@@ -534,9 +554,10 @@ static void start_handles(struct recording *r)
 	uv_timer_init(&r->loop, &r->interval_timer);
 	uv_timer_init(&r->loop, &r->duration_timer);
 	uv_timer_init(&r->loop, &r->names_timer);
+	uv_timer_init(&r->loop, &r->settle_timer);
 	r->samples_poll.data = r->sideband_poll.data = r;
 	r->interval_timer.data = r->duration_timer.data = r;
-	r->names_timer.data = r;
+	r->names_timer.data = r->settle_timer.data = r;
 	uv_poll_start(&r->samples_poll, UV_READABLE, on_samples_readable);
 	uv_poll_start(&r->sideband_poll, UV_READABLE, on_sideband_readable);
 	uv_timer_start(&r->interval_timer, on_interval, interval_ms,
@@ -568,8 +589,8 @@ static int start(struct recording *r)
 				 timers_next_period(r->timers, i));
 	rc = timers_enable(r->timers, &r->err);
 	if (!rc && r->opts->command)
-		rc = r->command_code = command_go(
-			&r->command, r->opts->command, &r->err);
+		rc = r->command_code =
+			command_go(&r->command, r->opts->command, &r->err);
 	return rc;
 }
 
@@ -581,6 +602,7 @@ static void close_handles(struct recording *r)
 		(uv_handle_t *)&r->interval_timer,
 		(uv_handle_t *)&r->duration_timer,
 		(uv_handle_t *)&r->names_timer,
+		(uv_handle_t *)&r->settle_timer,
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(handles); i++)
@@ -708,8 +730,11 @@ int record(const struct record_opts *opts)
 	int rc;
 
 	if (opts->hz > timer_max_hz()) {
-		weft_log(WEFT_ERROR, "-F %" PRIu64 " is above the kernel's limit of %" PRIu64 " Hz; lower it, or raise /proc/sys/kernel/perf_event_max_sample_rate",
-			 opts->hz, timer_max_hz());
+		weft_log(
+			WEFT_ERROR,
+			"-F %" PRIu64 " is above the kernel's limit of %" PRIu64
+			" Hz; lower it, or raise /proc/sys/kernel/perf_event_max_sample_rate",
+			opts->hz, timer_max_hz());
 		return WEFT_EXIT_USAGE;
 	}
 	rc = bring_up(&r);

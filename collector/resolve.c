@@ -16,14 +16,14 @@ struct resolved {
 	struct weft_identity who;
 	struct weft_stack_key key;
 	uint32_t process, stack; /* indexes into the batch */
-	bool has_room;		 /* false: the batch had none */
+	bool has_room;           /* false: the batch had none */
 };
 
 struct work {
 	struct resolver *r;
 	const struct harvest *h;
 	struct batch *b;
-	struct table done; /* of struct resolved */
+	struct table done;         /* of struct resolved */
 	struct resolved *resolved; /* owned */
 	size_t n_resolved;
 };
@@ -46,7 +46,8 @@ void resolve_want_maps(struct resolver *r, const struct harvest *h)
 {
 	for (size_t i = 0; i < h->shape.n_counts; i++) {
 		const struct weft_count_key *key = &h->shape.counts[i].key;
-		const struct shape_stack *s = shape_find(&h->shape, &key->stack);
+		const struct shape_stack *s =
+			shape_find(&h->shape, &key->stack);
 		struct proc *proc = procs_get(r->procs, &key->process);
 
 		if (!proc)
@@ -117,7 +118,8 @@ void resolve_want_roots(struct resolver *r, const struct harvest *h)
 {
 	for (size_t i = 0; i < h->shape.n_counts; i++) {
 		const struct weft_count_key *key = &h->shape.counts[i].key;
-		const struct shape_stack *s = shape_find(&h->shape, &key->stack);
+		const struct shape_stack *s =
+			shape_find(&h->shape, &key->stack);
 		struct proc *proc = procs_get(r->procs, &key->process);
 		const uint64_t *user;
 
@@ -302,12 +304,11 @@ static int resolve_counts(struct work *w)
 			.key = c->key.stack,
 		};
 		at->has_room = !place_count(w, c, at);
-		rc = at->has_room
-			     ? table_add(&w->done,
-					 pair_hash(&at->who, &at->key), at)
-			     : batch_ledger(w->b, c->key.event,
-					    LEDGER_LOST_COUNTS_DISCARDED,
-					    c->count, c->value);
+		rc = at->has_room ? table_add(&w->done,
+					      pair_hash(&at->who, &at->key), at)
+				  : batch_ledger(w->b, c->key.event,
+						 LEDGER_LOST_COUNTS_DISCARDED,
+						 c->count, c->value);
 		if (rc)
 			return rc;
 	}
@@ -317,9 +318,8 @@ static int resolve_counts(struct work *w)
 static int place_sample(struct work *w, const struct weft_sample *s)
 {
 	struct resolved wanted = { .who = s->process, .key = s->stack };
-	const struct resolved *at =
-		table_find(&w->done, pair_hash(&s->process, &s->stack),
-			   is_pair, &wanted);
+	const struct resolved *at = table_find(
+		&w->done, pair_hash(&s->process, &s->stack), is_pair, &wanted);
 	struct store_sample row = {
 		.time_ns = s->boot_ns,
 		.event = s->event,
@@ -360,8 +360,7 @@ static int resolve_samples(struct work *w)
 	}
 	if (!rc && w->h->lost_samples)
 		rc = batch_ledger(w->b, 0, LEDGER_LOST_DISCARDED,
-				  w->h->lost_samples,
-				  w->h->lost_samples_value);
+				  w->h->lost_samples, w->h->lost_samples_value);
 	return rc;
 }
 

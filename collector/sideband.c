@@ -29,7 +29,7 @@ enum {
 };
 
 struct ring {
-	int fd;	      /* -1: not open */
+	int fd;       /* -1: not open */
 	int prctl_fd; /* -1: not open; its records go to this ring too */
 	struct perf_event_mmap_page *page;
 };
@@ -53,7 +53,7 @@ struct sideband {
 	char *text; /* owned; paths of pending */
 	size_t n_text, text_room;
 	uint8_t *record; /* owned; one record that wraps around the ring */
-	int failed;	 /* first error while copying; -ENOMEM */
+	int failed;      /* first error while copying; -ENOMEM */
 };
 
 /* The trailer that sample_id_all puts at each record's end, for our
@@ -69,8 +69,8 @@ static int open_event(struct perf_event_attr *attr, uint32_t cpu)
 	int fd;
 
 	attr->size = sizeof(*attr);
-	attr->sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			    PERF_SAMPLE_CPU;
+	attr->sample_type =
+		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_BOOTTIME;
@@ -144,9 +144,10 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 	r->fd = open_event(&attr, cpu);
 	if (r->fd < 0) {
 		rc = r->fd;
-		return weft_fail(err, rc == -EACCES ? -EPERM : rc,
-				 "cannot follow mappings on CPU %u: %s; it needs CAP_PERFMON (or root)",
-				 cpu, strerror(-rc));
+		return weft_fail(
+			err, rc == -EACCES ? -EPERM : rc,
+			"cannot follow mappings on CPU %u: %s; it needs CAP_PERFMON (or root)",
+			cpu, strerror(-rc));
 	}
 	page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, r->fd, 0);
@@ -207,7 +208,8 @@ int sideband_open(struct sideband **out, const struct cpu_list *cpus,
 
 	*out = NULL;
 	if (!s)
-		return weft_fail(err, rc, "cannot follow processes: out of memory");
+		return weft_fail(err, rc,
+				 "cannot follow processes: out of memory");
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->page_bytes = sysconf(_SC_PAGESIZE);
 	s->ring_bytes = RING_PAGES * s->page_bytes;
@@ -446,6 +448,11 @@ int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
 				 strerror(-rc));
 	}
 	return 0;
+}
+
+bool sideband_is_pending(const struct sideband *s)
+{
+	return s->n_pending > 0;
 }
 
 uint64_t sideband_take_lost(struct sideband *s)

@@ -13,13 +13,16 @@
 
 struct sideband;
 
-enum { SIDEBAND_BUILD_ID_MAX = 20, SIDEBAND_PATH_MAX = 4096 };
+enum {
+	SIDEBAND_BUILD_ID_MAX = 20,
+	SIDEBAND_PATH_MAX = 4096
+};
 
 enum sideband_kind {
-	SIDEBAND_MMAP,	 /* an executable mapping appeared */
-	SIDEBAND_EXEC,	 /* perf: the process became another program */
-	SIDEBAND_COMM,	 /* the process (not a thread) renamed itself */
-	SIDEBAND_PRCTL,	 /* it named a mapping: perhaps a process context */
+	SIDEBAND_MMAP,   /* an executable mapping appeared */
+	SIDEBAND_EXEC,   /* perf: the process became another program */
+	SIDEBAND_COMM,   /* the process (not a thread) renamed itself */
+	SIDEBAND_PRCTL,  /* it named a mapping: perhaps a process context */
 	SIDEBAND_NOTICE, /* from our hooks */
 };
 
@@ -56,6 +59,9 @@ int sideband_fd(const struct sideband *s);
  */
 int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
 		   struct weft_err *err) MUST_CHECK;
+
+/* Events stayed: call sideband_drain() again in a millisecond or two. */
+bool sideband_is_pending(const struct sideband *s);
 
 /* Records that the kernel could not deliver since the last call. Mappings
  * known so far may be wrong then: read them again. */

@@ -9,7 +9,6 @@
 
 /* seconds: of sampling; cpus: sampled. */
 void summary_log(const struct pipeline_totals *totals,
-		 const struct record_opts *opts, double seconds,
-		 uint32_t cpus);
+		 const struct record_opts *opts, double seconds, uint32_t cpus);
 
 #endif

@@ -16,7 +16,7 @@ struct table_slot {
 /* Zero is an empty table. */
 struct table {
 	struct table_slot *slots; /* owned */
-	size_t n, size;		  /* size: 0 or a power of two */
+	size_t n, size;           /* size: 0 or a power of two */
 };
 
 typedef bool table_same_fn(const void *entry, const void *wanted);

@@ -68,9 +68,10 @@ static int check_pid(uint32_t pid, struct weft_err *err)
 	if (f)
 		fclose(f);
 	if (tgid != pid)
-		return weft_fail(err, -ESRCH,
-				 "cannot record process %u: that is a thread of process %u; use -t %u for it alone, or -p %u",
-				 pid, tgid, pid, tgid);
+		return weft_fail(
+			err, -ESRCH,
+			"cannot record process %u: that is a thread of process %u; use -t %u for it alone, or -p %u",
+			pid, tgid, pid, tgid);
 	return 0;
 }
 
@@ -91,9 +92,10 @@ static int open_cgroup(const char *path, int *out, struct weft_err *err)
 	}
 	if (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
 		close(fd);
-		return weft_fail(err, -EINVAL,
-				 "cannot record cgroup '%s': it is not of version 2, which alone the kernel can test samples against",
-				 full);
+		return weft_fail(
+			err, -EINVAL,
+			"cannot record cgroup '%s': it is not of version 2, which alone the kernel can test samples against",
+			full);
 	}
 	*out = fd;
 	return 0;
@@ -113,9 +115,10 @@ int target_check(const struct record_opts *opts, int *cgroup_fd,
 		uint64_t ticks;
 
 		if (thread_start(opts->tids[i], &ticks))
-			return weft_fail(err, -ESRCH,
-					 "cannot record thread %u: no such thread",
-					 opts->tids[i]);
+			return weft_fail(
+				err, -ESRCH,
+				"cannot record thread %u: no such thread",
+				opts->tids[i]);
 	}
 	return opts->cgroup ? open_cgroup(opts->cgroup, cgroup_fd, err) : 0;
 }
@@ -148,9 +151,10 @@ int target_add(const struct record_opts *opts, uint32_t command_pid,
 
 		rc = thread_start(opts->tids[i], &ticks);
 		if (rc)
-			return weft_fail(err, rc,
-					 "cannot record thread %u: no such thread",
-					 opts->tids[i]);
+			return weft_fail(
+				err, rc,
+				"cannot record thread %u: no such thread",
+				opts->tids[i]);
 		rc = probe_add_thread(probe, opts->tids[i], ticks, err);
 	}
 	return rc;

@@ -13,11 +13,13 @@
 
 #include "collector/timer.h"
 
-enum { NS_PER_S = 1000000000 };
+enum {
+	NS_PER_S = 1000000000
+};
 
 struct timer {
 	uint32_t cpu;
-	int fd;		       /* the link's, once there is one; else -1 */
+	int fd;                /* the link's, once there is one; else -1 */
 	struct bpf_link *link; /* owned */
 	uint64_t period_ns, next_period_ns;
 	uint64_t counted_ns; /* what the event had counted at the last take */
@@ -50,8 +52,7 @@ int cpu_list_parse(const char *text, struct cpu_list *out)
 		}
 		if (last >= WEFT_MAX_CPUS)
 			return -ERANGE;
-		if (first > last ||
-		    (out->n && first <= out->cpu[out->n - 1]))
+		if (first > last || (out->n && first <= out->cpu[out->n - 1]))
 			return -EINVAL;
 		while (first <= last)
 			out->cpu[out->n++] = first++;
@@ -123,9 +124,10 @@ static int open_timer(struct timer *t, struct bpf_program *program,
 	int fd = open_event(t->cpu, period_ns);
 
 	if (fd == -EACCES || fd == -EPERM)
-		return weft_fail(err, -EPERM,
-				 "cannot open the timer of CPU %u: %s; it needs CAP_PERFMON (or root)",
-				 t->cpu, strerror(-fd));
+		return weft_fail(
+			err, -EPERM,
+			"cannot open the timer of CPU %u: %s; it needs CAP_PERFMON (or root)",
+			t->cpu, strerror(-fd));
 	if (fd < 0)
 		return weft_fail(err, fd, "cannot open the timer of CPU %u: %s",
 				 t->cpu, strerror(-fd));
@@ -148,12 +150,14 @@ static int open_timer(struct timer *t, struct bpf_program *program,
 int timers_open(struct timers **out, struct bpf_program *program,
 		const struct cpu_list *cpus, uint64_t hz, struct weft_err *err)
 {
-	struct timers *t = calloc(1, sizeof(*t) + cpus->n * sizeof(t->timer[0]));
+	struct timers *t =
+		calloc(1, sizeof(*t) + cpus->n * sizeof(t->timer[0]));
 	int rc = 0;
 
 	*out = NULL;
 	if (!t)
-		return weft_fail(err, -ENOMEM, "cannot open timers: out of memory");
+		return weft_fail(err, -ENOMEM,
+				 "cannot open timers: out of memory");
 	t->nominal_ns = NS_PER_S / hz;
 	t->n = cpus->n;
 	for (uint32_t i = 0; i < t->n; i++) {

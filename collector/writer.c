@@ -12,12 +12,16 @@ enum {
 	CHECKPOINT_BYTES = 4 * 1024 * 1024,
 };
 
-enum job_kind { JOB_BATCH, JOB_NAMES, JOB_CHECKPOINT };
+enum job_kind {
+	JOB_BATCH,
+	JOB_NAMES,
+	JOB_CHECKPOINT
+};
 
 struct job {
 	struct job *next;
 	enum job_kind kind;
-	struct batch *batch; /* owned */
+	struct batch *batch;          /* owned */
 	struct store_frame_row *rows; /* owned */
 	size_t n_rows;
 	struct name_list names;
@@ -31,7 +35,7 @@ struct writer {
 	size_t n_jobs;
 	bool busy;
 	uv_work_t work;
-	uv_timer_t *retry; /* owned by the loop once closed */
+	uv_timer_t *retry;     /* owned by the loop once closed */
 	struct weft_err error; /* code 0: none */
 	uint64_t wal_bytes;
 };
@@ -112,8 +116,8 @@ static void do_job(uv_work_t *work)
 	switch (job->kind) {
 	case JOB_BATCH:
 		batch_view(job->batch, &view);
-		job->rc = store_write(w->opts.store, &view, job->rows,
-				      &job->err);
+		job->rc =
+			store_write(w->opts.store, &view, job->rows, &job->err);
 		break;
 	case JOB_NAMES:
 		job->rc = store_write_names(w->opts.store, job->names.rows,
