@@ -234,7 +234,7 @@ static struct job **choose_job(struct inspect *in, const struct worker *worker)
 {
 	struct job **link = &in->waiting.first;
 
-	if (in->passes >= PASSES_MAX || !worker->last.is_file)
+	if (in->passes >= PASSES_MAX)
 		return &in->waiting.first;
 	for (int i = 0; *link && i < LOOK_AHEAD; i++) {
 		if (inspect_target_is_same(&(*link)->target, &worker->last))

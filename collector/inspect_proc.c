@@ -79,6 +79,25 @@ ssize_t procfs_read(const struct procfs *proc, const char *name, char *out,
 	return got < 0 ? got : (ssize_t)length;
 }
 
+uint32_t procfs_find_number(const char *status, const char *name)
+{
+	const char *line = strstr(status, name);
+	const char *end = line ? strchr(line + strlen(name), '\n') : NULL;
+	unsigned long number = 0;
+
+	if (!end)
+		return 0;
+	for (const char *at = line + strlen(name); at < end;) {
+		char *stop;
+
+		number = strtoul(at, &stop, 10);
+		if (stop == at)
+			return 0;
+		at = stop;
+	}
+	return (uint32_t)number;
+}
+
 ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
 			 size_t size)
 {

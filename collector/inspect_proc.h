@@ -36,6 +36,11 @@ ssize_t procfs_read(const struct procfs *proc, const char *name, char *out,
 ssize_t procfs_read_link(const struct procfs *proc, const char *name, char *out,
 			 size_t size);
 
+/* In the text of status: the number after name, the last where there are
+ * several; 0 if none. name is "\nWORD:\t", so that no process's own name can
+ * pass for it. */
+uint32_t procfs_find_number(const char *status, const char *name);
+
 /* Read memory. It may block for ever, on a page that the process serves
  * itself. Returns 0 or a negative errno (-EFAULT: not all of it is there). */
 int procfs_read_memory(const struct procfs *proc, uint64_t addr, void *out,

@@ -156,26 +156,6 @@ static int add_mappings(struct reply *reply, const struct procfs *proc)
 	return rc;
 }
 
-/* The number after "name:", the last one where there are several. */
-static uint32_t find_number(const char *status, const char *name)
-{
-	const char *line = strstr(status, name);
-	const char *end = line ? strchr(line + strlen(name), '\n') : NULL;
-	unsigned long number = 0;
-
-	if (!end)
-		return 0;
-	for (const char *at = line + strlen(name); at < end;) {
-		char *stop;
-
-		number = strtoul(at, &stop, 10);
-		if (stop == at)
-			return 0;
-		at = stop;
-	}
-	return (uint32_t)number;
-}
-
 static void read_status(struct wire_process *own, const struct procfs *proc)
 {
 	char text[4096];
@@ -183,8 +163,8 @@ static void read_status(struct wire_process *own, const struct procfs *proc)
 	/* Name: comes first and cannot hold a newline. */
 	if (procfs_read(proc, "status", text, sizeof(text)) < 0)
 		return;
-	own->parent_pid = find_number(text, "\nPPid:\t");
-	own->inner_pid = find_number(text, "\nNSpid:\t");
+	own->parent_pid = procfs_find_number(text, "\nPPid:\t");
+	own->inner_pid = procfs_find_number(text, "\nNSpid:\t");
 }
 
 /* The path of the unified hierarchy, else of the first other. */
