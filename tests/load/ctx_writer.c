@@ -4,7 +4,7 @@
  * threads a line "tid thread-pointer slot record" in hex, then it waits for
  * the end of its input. Built from this one file in three ways:
  *
- *	-DCTX_SLOT -DCTX_MAIN	the variable in the executable
+ *	-DCTX_SLOT -DCTX_MAIN	the variable in the executable (the default)
  *	-DCTX_MAIN -DCTX_LINKED	linked to a library
  *	-DCTX_SLOT -shared	that library
  *
@@ -22,6 +22,12 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
+
+#if !defined(CTX_SLOT) && !defined(CTX_MAIN)
+#define CTX_SLOT
+#define CTX_MAIN
+#define CTX_LINKED
+#endif
 
 void **ctx_slot(void);
 
@@ -128,7 +134,7 @@ static void load(const char *path, int is_again)
 	find_slot = (void **(*)(void))dlsym(library, "ctx_slot");
 }
 
-#ifndef CTX_LINKED
+#if !defined(CTX_LINKED) && !defined(CTX_SLOT)
 /* Only there so that a program that loads the library links without it. */
 __attribute__((weak)) void **ctx_slot(void);
 #endif
