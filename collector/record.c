@@ -4,7 +4,6 @@
  * up and goes down, and what happens once per interval. One thread, the
  * loop's, owns all of it; the writer gets whole batches.
  */
-#include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -16,12 +15,12 @@
 #include "collector/clock.h"
 #include "collector/command.h"
 #include "collector/discovery.h"
-#include "collector/grow.h"
 #include "collector/host.h"
 #include "collector/naming.h"
 #include "collector/pipeline.h"
 #include "collector/privilege.h"
 #include "collector/probe.h"
+#include "collector/reaper.h"
 #include "collector/record.h"
 #include "collector/summary.h"
 #include "collector/target.h"
@@ -74,16 +73,13 @@ struct recording {
 	struct naming *naming;
 	struct pipeline *pipeline;
 	struct discovery *discovery;
-	struct ring_buffer *samples;
+	struct reaper *reaper;
 	struct resolver resolver;
 
 	uv_poll_t samples_poll, sideband_poll;
 	uv_timer_t interval_timer, duration_timer, names_timer, settle_timer;
 	uv_signal_t signals[SIGNALS];
-	bool has_handles;                    /* those above */
-	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
-	uint64_t interval_start_ns, started_ns;
-	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
+	bool has_handles; /* those above */
 	bool warned_of_retry;
 };
 
@@ -97,32 +93,13 @@ static void give_up(struct recording *r)
 		stop(r);
 }
 
-static int on_sample(void *ctx, void *data, size_t size)
-{
-	struct recording *r = ctx;
-	const struct weft_sample *s = data;
-	struct harvest *h;
-
-	if (size < sizeof(*s) || s->kind != WEFT_RECORD_SAMPLE)
-		return 0;
-	h = &r->harvest[s->epoch % WEFT_EPOCHS];
-	if (h->n_samples >= BATCH_SAMPLES_MAX ||
-	    GROW(h->samples, h->n_samples + 1, h->samples_room)) {
-		h->lost_samples++;
-		h->lost_samples_value += s->value;
-		return 0;
-	}
-	h->samples[h->n_samples++] = *s;
-	return 0;
-}
-
 static void on_samples_readable(uv_poll_t *poll, int status, int happened)
 {
 	struct recording *r = poll->data;
 
 	(void)status;
 	(void)happened;
-	ring_buffer__consume(r->samples);
+	reaper_consume(r->reaper);
 }
 
 static void on_sideband(void *ctx, const struct sideband_event *event)
@@ -136,9 +113,9 @@ static void on_sideband(void *ctx, const struct sideband_event *event)
 
 static void on_settled(uv_timer_t *timer);
 
-static void drain_sideband(struct recording *r, bool final)
+static void drain_sideband(struct recording *r, uint64_t until_ns)
 {
-	if (sideband_drain(r->sideband, final, on_sideband, r, &r->err))
+	if (sideband_drain(r->sideband, until_ns, on_sideband, r, &r->err))
 		give_up(r);
 	if (sideband_is_pending(r->sideband))
 		uv_timer_start(&r->settle_timer, on_settled, SETTLE_MS, 0);
@@ -146,122 +123,56 @@ static void drain_sideband(struct recording *r, bool final)
 
 static void on_settled(uv_timer_t *timer)
 {
-	drain_sideband(timer->data, false);
+	drain_sideband(timer->data, 0);
 }
 
 static void on_sideband_readable(uv_poll_t *poll, int status, int happened)
 {
 	(void)status;
 	(void)happened;
-	drain_sideband(poll->data, false);
+	drain_sideband(poll->data, 0);
 }
 
-/* What the interval cost, and when it was. */
-static void fill_row(struct recording *r, struct store_interval *row,
-		     uint64_t end_ns)
+/* CPU time of all that recording takes in user space. */
+static uint64_t self_cpu_ns(const struct recording *r)
 {
-	uint64_t cpu = host_cpu_ns() + inspect_cpu_ns(r->inspect);
-	uint64_t run_ns, runs;
-
-	probe_run_cost(r->probe, &run_ns, &runs);
-	*row = (struct store_interval){
-		.start_ns = r->interval_start_ns,
-		.end_ns = end_ns,
-		.self_cpu_ns = cpu - r->self_cpu_ns,
-		.self_rss_bytes = host_rss_bytes(),
-		.bpf_run_ns = run_ns - r->bpf_run_ns,
-		.bpf_run_count = runs - r->bpf_runs,
-		.has_bpf_run = r->opts->self_cost,
-	};
-	clock_read_offset(&row->clock_offset_ns, &row->clock_error_ns);
-	r->interval_start_ns = end_ns;
-	r->self_cpu_ns = cpu;
-	r->bpf_run_ns = run_ns;
-	r->bpf_runs = runs;
+	return host_cpu_ns() + inspect_cpu_ns(r->inspect);
 }
 
-/* Read the timers, then set them to the periods of the next interval. */
-static int turn_timers(struct recording *r, struct raw_interval *raw,
-		       const uint64_t *fired)
+/* Everything of the interval that ends now. */
+static int reap(struct recording *r, struct raw_interval *raw)
 {
-	uint32_t n = timers_count(r->timers);
-	int rc = 0;
+	int rc = reaper_turn(r->reaper, self_cpu_ns(r), raw, &r->err);
 
-	raw->cpus = calloc(n, sizeof(*raw->cpus));
-	if (!raw->cpus)
-		return weft_fail(&r->err, -ENOMEM,
-				 "cannot record: out of memory");
-	for (uint32_t i = 0; i < n && !rc; i++) {
-		struct timer_due due;
-
-		rc = timers_take_due(r->timers, i, &due, &r->err);
-		raw->cpus[i] = (struct store_cpu){
-			.cpu = due.cpu,
-			.period = due.period_ns,
-			.due = due.due,
-			.fired = fired[due.cpu],
-		};
-	}
-	raw->n_cpus = rc ? 0 : n;
-	return rc ? rc : timers_apply(r->timers, &r->err);
-}
-
-/* Take everything that the kernel has of the interval that ends now. */
-static int reap(struct recording *r, struct raw_interval *raw, bool final)
-{
-	uint64_t fired[WEFT_MAX_CPUS] = { 0 };
-	uint64_t end_ns;
-	uint32_t epoch, next = probe_epoch(r->probe) + 1;
-	int rc;
-
-	timers_draw(r->timers);
-	for (uint32_t i = 0; i < timers_count(r->timers); i++)
-		probe_set_period(r->probe, next, r->cpus.cpu[i],
-				 timers_next_period(r->timers, i));
-	end_ns = clock_boot_ns();
-	rc = probe_swap(r->probe, &epoch, &r->err);
-	if (!rc)
-		rc = probe_take_ledger(r->probe, epoch, 0, &raw->ledger[0],
-				       fired, &r->err);
-	if (!rc)
-		rc = turn_timers(r, raw, fired);
-	if (rc)
-		return rc;
-	ring_buffer__consume(r->samples);
-	raw->harvest = r->harvest[epoch % WEFT_EPOCHS];
-	r->harvest[epoch % WEFT_EPOCHS] = (struct harvest){ 0 };
-	raw->harvest.start_ns = r->interval_start_ns;
-	raw->harvest.end_ns = end_ns;
-	drain_sideband(r, final);
+	drain_sideband(r, raw->harvest.end_ns);
 	raw->sideband_lost = sideband_take_lost(r->sideband);
 	if (raw->sideband_lost)
 		procs_distrust(r->procs);
 	raw->sideband_lost += procs_take_refused(r->procs);
 	if (r->discovery)
 		raw->probe_deferred = discovery_take_deferred(r->discovery);
-	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, &r->err);
-	fill_row(r, &raw->row, end_ns);
 	return rc;
 }
 
 /* End an interval and begin the next. */
-static void turn(struct recording *r, bool final)
+static void turn(struct recording *r)
 {
 	struct raw_interval raw = { 0 };
-	int rc = reap(r, &raw, final);
+	int rc = reap(r, &raw);
 
 	if (rc) {
 		harvest_release(&raw.harvest);
 		free(raw.cpus);
 	} else if (pipeline_add(r->pipeline, &raw)) {
-		weft_fail(&r->err, -ENOMEM, "cannot record: out of memory");
-		rc = -ENOMEM;
+		rc = weft_fail(&r->err, -ENOMEM,
+			       "cannot record: out of memory");
 	}
-	if (rc && !final)
+	if (rc)
 		give_up(r);
 	kernel_refresh(r->kernel);
 	naming_tick(r->naming);
-	procs_sweep(r->procs, r->interval_start_ns - 2 * r->opts->interval_ns);
+	procs_sweep(r->procs,
+		    reaper_interval_ns(r->reaper) - 2 * r->opts->interval_ns);
 	advance(r);
 }
 
@@ -299,7 +210,7 @@ static void on_interval(uv_timer_t *timer)
 		return;
 	}
 	if (r->phase == PHASE_SAMPLING)
-		turn(r, false);
+		turn(r);
 }
 
 static void on_duration(uv_timer_t *timer)
@@ -368,7 +279,7 @@ static void stop(struct recording *r)
 		return;
 	timers_disable(r->timers);
 	r->phase = PHASE_DRAINING;
-	turn(r, true);
+	turn(r);
 	uv_timer_stop(&r->duration_timer);
 }
 
@@ -534,12 +445,8 @@ static int open_loop_side(struct recording *r)
 				    r->inspect, r->procs, &r->err);
 	if (rc)
 		return rc;
-	r->samples = ring_buffer__new(probe_samples_fd(r->probe), on_sample, r,
-				      NULL);
-	return r->samples ? 0
-			  : weft_fail(&r->err, -errno,
-				      "cannot map the ring of details: %s",
-				      strerror(errno));
+	return reaper_open(&r->reaper, r->probe, r->timers, r->opts->self_cost,
+			   &r->err);
 }
 
 static void start_handles(struct recording *r)
@@ -548,8 +455,7 @@ static void start_handles(struct recording *r)
 					      SIGCHLD };
 	uint64_t interval_ms = r->opts->interval_ns / MS_NS;
 
-	uv_poll_init(&r->loop, &r->samples_poll,
-		     ring_buffer__epoll_fd(r->samples));
+	uv_poll_init(&r->loop, &r->samples_poll, reaper_fd(r->reaper));
 	uv_poll_init(&r->loop, &r->sideband_poll, sideband_fd(r->sideband));
 	uv_timer_init(&r->loop, &r->interval_timer);
 	uv_timer_init(&r->loop, &r->duration_timer);
@@ -581,12 +487,7 @@ static int start(struct recording *r)
 
 	if (rc)
 		return rc;
-	r->started_ns = r->interval_start_ns = clock_boot_ns();
-	r->self_cpu_ns = host_cpu_ns() + inspect_cpu_ns(r->inspect);
-	for (uint32_t i = 0; i < timers_count(r->timers); i++)
-		probe_set_period(r->probe, probe_epoch(r->probe),
-				 r->cpus.cpu[i],
-				 timers_next_period(r->timers, i));
+	reaper_start(r->reaper, self_cpu_ns(r));
 	rc = timers_enable(r->timers, &r->err);
 	if (!rc && r->opts->command)
 		rc = r->command_code =
@@ -629,14 +530,12 @@ static void close_all(struct recording *r)
 	}
 	pipeline_close(r->pipeline);
 	naming_close(r->naming);
-	ring_buffer__free(r->samples);
+	reaper_close(r->reaper);
 	procs_close(r->procs);
 	sideband_close(r->sideband);
 	kernel_close(r->kernel);
 	binaries_close(r->binaries);
 	probe_close(r->probe);
-	for (int i = 0; i < WEFT_EPOCHS; i++)
-		harvest_release(&r->harvest[i]);
 	if (r->cgroup_fd >= 0)
 		close(r->cgroup_fd);
 	if (r->server.fd >= 0)
@@ -740,7 +639,9 @@ int record(const struct record_opts *opts)
 	rc = bring_up(&r);
 	if (!rc) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);
-		seconds = (double)(r.interval_start_ns - r.started_ns) / 1e9;
+		seconds = (double)(reaper_interval_ns(r.reaper) -
+				   reaper_started_ns(r.reaper)) /
+			  1e9;
 		summary_log(pipeline_totals(r.pipeline), opts, seconds,
 			    r.cpus.n);
 	}

@@ -418,10 +418,10 @@ static void forget(struct sideband *s, size_t n)
 		s->n_text = 0;
 }
 
-int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
-		   struct weft_err *err)
+int sideband_drain(struct sideband *s, uint64_t until_ns, sideband_fn *fn,
+		   void *ctx, struct weft_err *err)
 {
-	uint64_t until = final ? UINT64_MAX : clock_boot_ns() - SETTLE_NS;
+	uint64_t settled_ns = clock_boot_ns() - SETTLE_NS;
 	size_t n = 0;
 
 	for (uint32_t i = 0; i < s->n_rings; i++)
@@ -433,7 +433,7 @@ int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
 	for (; n < s->n_pending; n++) {
 		struct sideband_event *e = &s->pending[n].event;
 
-		if (e->boot_ns > until)
+		if (e->boot_ns > until_ns && e->boot_ns > settled_ns)
 			break;
 		if (e->kind == SIDEBAND_MMAP)
 			e->mmap.path = s->text + s->pending[n].path;

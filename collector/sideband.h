@@ -54,11 +54,12 @@ void sideband_close(struct sideband *s); /* NULL is fine */
 int sideband_fd(const struct sideband *s);
 
 /*
- * Hand out all events up to now, ordered by time. Events so new that an older
- * one may still be under way stay until the next call, unless final is set.
+ * Hand out the events in order of time: all up to until_ns (boot), by when
+ * the caller knows that none can still be under way, and what is old enough.
+ * Newer ones stay until the next call.
  */
-int sideband_drain(struct sideband *s, bool final, sideband_fn *fn, void *ctx,
-		   struct weft_err *err) MUST_CHECK;
+int sideband_drain(struct sideband *s, uint64_t until_ns, sideband_fn *fn,
+		   void *ctx, struct weft_err *err) MUST_CHECK;
 
 /* Events stayed: call sideband_drain() again in a millisecond or two. */
 bool sideband_is_pending(const struct sideband *s);

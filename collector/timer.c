@@ -241,6 +241,11 @@ uint64_t timers_next_period(const struct timers *t, uint32_t i)
 	return t->timer[i].next_period_ns;
 }
 
+uint32_t timers_cpu(const struct timers *t, uint32_t i)
+{
+	return t->timer[i].cpu;
+}
+
 int timers_apply(struct timers *t, struct weft_err *err)
 {
 	for (uint32_t i = 0; i < t->n; i++) {

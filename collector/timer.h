@@ -46,6 +46,7 @@ void timers_disable(struct timers *t);
  */
 void timers_draw(struct timers *t);
 uint64_t timers_next_period(const struct timers *t, uint32_t i);
+uint32_t timers_cpu(const struct timers *t, uint32_t i);
 int timers_apply(struct timers *t, struct weft_err *err) MUST_CHECK;
 
 /* What timer i (of timers_count()) was to do in the interval that ends now:

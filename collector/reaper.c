@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/clock.h"
+#include "collector/grow.h"
+#include "collector/host.h"
+#include "collector/reaper.h"
+
+enum {
+	TIMER_EVENT = 0
+};
+
+struct reaper {
+	struct probe *probe;         /* borrowed */
+	struct timers *timers;       /* borrowed */
+	struct ring_buffer *samples; /* owned */
+	bool self_cost;
+	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
+	uint64_t started_ns, interval_ns;
+	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
+};
+
+static int on_sample(void *ctx, void *data, size_t size)
+{
+	struct reaper *r = ctx;
+	const struct weft_sample *s = data;
+	struct harvest *h;
+
+	if (size < sizeof(*s) || s->kind != WEFT_RECORD_SAMPLE)
+		return 0;
+	h = &r->harvest[s->epoch % WEFT_EPOCHS];
+	if (h->n_samples >= BATCH_SAMPLES_MAX ||
+	    GROW(h->samples, h->n_samples + 1, h->samples_room)) {
+		h->lost_samples++;
+		h->lost_samples_value += s->value;
+		return 0;
+	}
+	h->samples[h->n_samples++] = *s;
+	return 0;
+}
+
+int reaper_open(struct reaper **out, struct probe *probe, struct timers *timers,
+		bool self_cost, struct weft_err *err)
+{
+	struct reaper *r = calloc(1, sizeof(*r));
+	int rc;
+
+	*out = NULL;
+	if (!r)
+		return weft_fail(err, -ENOMEM, "cannot record: out of memory");
+	r->probe = probe;
+	r->timers = timers;
+	r->self_cost = self_cost;
+	r->samples =
+		ring_buffer__new(probe_samples_fd(probe), on_sample, r, NULL);
+	if (!r->samples) {
+		rc = weft_fail(err, -errno,
+			       "cannot map the ring of details: %s",
+			       strerror(errno));
+		reaper_close(r);
+		return rc;
+	}
+	*out = r;
+	return 0;
+}
+
+void reaper_close(struct reaper *r)
+{
+	if (!r)
+		return;
+	ring_buffer__free(r->samples);
+	for (int i = 0; i < WEFT_EPOCHS; i++)
+		harvest_release(&r->harvest[i]);
+	free(r);
+}
+
+int reaper_fd(const struct reaper *r)
+{
+	return ring_buffer__epoll_fd(r->samples);
+}
+
+void reaper_consume(struct reaper *r)
+{
+	ring_buffer__consume(r->samples);
+}
+
+/* Tell the program the periods that hold from an epoch on. */
+static void tell_periods(struct reaper *r, uint32_t epoch)
+{
+	for (uint32_t i = 0; i < timers_count(r->timers); i++)
+		probe_set_period(r->probe, epoch, timers_cpu(r->timers, i),
+				 timers_next_period(r->timers, i));
+}
+
+void reaper_start(struct reaper *r, uint64_t self_cpu_ns)
+{
+	tell_periods(r, probe_epoch(r->probe));
+	r->self_cpu_ns = self_cpu_ns;
+	r->started_ns = r->interval_ns = clock_boot_ns();
+}
+
+/* Read the timers, then set them to the periods of the next interval. */
+static int turn_timers(struct reaper *r, struct raw_interval *raw,
+		       const uint64_t *fired, struct weft_err *err)
+{
+	uint32_t n = timers_count(r->timers);
+	int rc = 0;
+
+	raw->cpus = calloc(n, sizeof(*raw->cpus));
+	if (!raw->cpus)
+		return weft_fail(err, -ENOMEM, "cannot record: out of memory");
+	for (uint32_t i = 0; i < n && !rc; i++) {
+		struct timer_due due = { 0 };
+
+		rc = timers_take_due(r->timers, i, &due, err);
+		raw->cpus[i] = (struct store_cpu){
+			.event = TIMER_EVENT,
+			.cpu = due.cpu,
+			.period = due.period_ns,
+			.due = due.due,
+			.fired = fired[due.cpu],
+		};
+	}
+	raw->n_cpus = n;
+	return rc ? rc : timers_apply(r->timers, err);
+}
+
+/* When the interval was, and what it cost. */
+static void fill_row(struct reaper *r, uint64_t end_ns, uint64_t self_cpu_ns,
+		     struct store_interval *row)
+{
+	uint64_t run_ns, runs;
+
+	probe_run_cost(r->probe, &run_ns, &runs);
+	*row = (struct store_interval){
+		.start_ns = r->interval_ns,
+		.end_ns = end_ns,
+		.self_cpu_ns = self_cpu_ns - r->self_cpu_ns,
+		.self_rss_bytes = host_rss_bytes(),
+		.bpf_run_ns = run_ns - r->bpf_run_ns,
+		.bpf_run_count = runs - r->bpf_runs,
+		.has_bpf_run = r->self_cost,
+	};
+	clock_read_offset(&row->clock_offset_ns, &row->clock_error_ns);
+	r->interval_ns = end_ns;
+	r->self_cpu_ns = self_cpu_ns;
+	r->bpf_run_ns = run_ns;
+	r->bpf_runs = runs;
+}
+
+int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
+		struct raw_interval *raw, struct weft_err *err)
+{
+	uint64_t fired[WEFT_MAX_CPUS] = { 0 };
+	uint64_t end_ns;
+	uint32_t epoch;
+	int rc;
+
+	timers_draw(r->timers);
+	tell_periods(r, probe_epoch(r->probe) + 1);
+	end_ns = clock_boot_ns();
+	rc = probe_swap(r->probe, &epoch, err);
+	if (!rc)
+		rc = probe_take_ledger(r->probe, epoch, TIMER_EVENT,
+				       &raw->ledger[TIMER_EVENT], fired, err);
+	if (!rc)
+		rc = turn_timers(r, raw, fired, err);
+	if (rc)
+		return rc;
+	reaper_consume(r);
+	raw->harvest = r->harvest[epoch % WEFT_EPOCHS];
+	r->harvest[epoch % WEFT_EPOCHS] = (struct harvest){ 0 };
+	raw->harvest.start_ns = r->interval_ns;
+	raw->harvest.end_ns = end_ns;
+	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, err);
+	fill_row(r, end_ns, self_cpu_ns, &raw->row);
+	return rc;
+}
+
+uint64_t reaper_interval_ns(const struct reaper *r)
+{
+	return r->interval_ns;
+}
+
+uint64_t reaper_started_ns(const struct reaper *r)
+{
+	return r->started_ns;
+}
