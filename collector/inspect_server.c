@@ -191,7 +191,9 @@ static int make_inspector(struct server *server, uint32_t serial, int *out)
 		return -EBUSY;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
 		return -errno;
-	pid = fork();
+	/* Not fork(): a library's handlers would close and open descriptors
+	 * by numbers that are now others' (libuv's do). */
+	pid = _Fork();
 	if (!pid)
 		run_inspector(pair[1], self);
 	close(pair[1]);
@@ -310,7 +312,7 @@ int inspect_fork(struct inspect_server *server, struct weft_err *err)
 		return weft_fail(err, -errno,
 				 "cannot make a socket for inspectors: %s",
 				 strerror(errno));
-	pid = fork();
+	pid = _Fork();
 	rc = -errno;
 	if (!pid) {
 		close(pair[0]);
