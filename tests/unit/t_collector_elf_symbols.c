@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Symbols of files built in every way that changes where code lies. The
+ * program prints, for 100 functions of its own, the address of each; the
+ * address becomes a file offset by its mappings, as for a sample, and the
+ * symbols must give the name back.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "collector/elf_symbols.h"
+#include "tests/unit/t_collector_elf_built.h"
+
+enum {
+	FUNCTIONS = 100
+};
+
+/* Writes probe.c: 100 functions f_00 ... f_99 of differing size, and a main
+ * that prints "file-offset name" for each by way of its own maps. */
+static void write_probe(void)
+{
+	FILE *file = fopen(built_path("probe.c"), "we");
+
+	assert_non_null(file);
+	fprintf(file, "#include <stdint.h>\n#include <stdio.h>\n"
+		      "volatile int sink;\n");
+	for (int i = 0; i < FUNCTIONS; i++) {
+		fprintf(file,
+			"__attribute__((noinline, noclone)) %s f_%02d("
+			"void) {",
+			i % 3 ? "void" : "static void", i);
+		for (int k = 0; k <= i % 7; k++)
+			fprintf(file, " sink += %d;", i * 8 + k);
+		fprintf(file, " }\n");
+	}
+	fprintf(file, "static void (*const all[])(void) = {");
+	for (int i = 0; i < FUNCTIONS; i++)
+		fprintf(file, " f_%02d,", i);
+	fprintf(file,
+		" };\n"
+		"static void show(int i)\n{\n"
+		"\tuintptr_t a = (uintptr_t)all[i], s, e, o;\n"
+		"\tchar line[4096];\n"
+		"\tFILE *maps = fopen(\"/proc/self/maps\", \"r\");\n"
+		"\twhile (fgets(line, sizeof(line), maps))\n"
+		"\t\tif (sscanf(line, \"%%lx-%%lx %%*s %%lx\", &s, &e, &o) == 3\n"
+		"\t\t    && a >= s && a < e)\n"
+		"\t\t\tprintf(\"%%lx f_%%02d\\n\", a - s + o, i);\n"
+		"\tfclose(maps);\n}\n"
+		"void run(void)\n{\n"
+		"\tfor (int i = 0; i < %d; i++) { all[i](); show(i); }\n}\n"
+		"#ifndef NO_MAIN\n"
+		"int main(void) { run(); return 0; }\n"
+		"#endif\n",
+		FUNCTIONS);
+	fclose(file);
+}
+
+/* Check file against what the program wrote into "out". */
+static void expect_names(const char *name)
+{
+	struct symbols *symbols;
+	struct elf_file file;
+	uint64_t offset;
+	char want[32];
+	int right = 0;
+	FILE *out = fopen(built_path("out"), "re");
+
+	assert_non_null(out);
+	assert_int_equal(built_open(&file, built_path(name)), 0);
+	assert_int_equal(symbols_load(&symbols, &file), 0);
+	elf_file_close(&file);
+	while (fscanf(out, "%" SCNx64 " %31s", &offset, want) == 2) {
+		struct symbol_name found;
+
+		assert_true(symbols_find(symbols, offset, &found));
+		assert_int_equal(found.name_size, strlen(want));
+		assert_memory_equal(found.name, want, found.name_size);
+		assert_int_equal(found.start, offset);
+		/* Also within, and not past the end. */
+		assert_true(symbols_find(symbols, found.end - 1, &found));
+		assert_int_equal(found.start, offset);
+		right++;
+	}
+	assert_int_equal(right, FUNCTIONS);
+	fclose(out);
+	symbols_free(symbols);
+}
+
+static void try_variant(const char *flags)
+{
+	char command[512];
+
+	write_probe();
+	snprintf(command, sizeof(command),
+		 "cc -O1 -w -o probe %s probe.c "
+		 "&& ./probe >out",
+		 flags);
+	if (!built_run(command)) {
+		print_message("cannot build with %s\n", flags);
+		skip();
+	}
+	expect_names("probe");
+}
+
+static void a_position_independent_program_is_named(void **state)
+{
+	(void)state;
+	try_variant("-fPIE -pie");
+}
+
+static void a_program_at_a_fixed_address_is_named(void **state)
+{
+	(void)state;
+	try_variant("-fno-pie -no-pie");
+}
+
+static void a_static_program_is_named(void **state)
+{
+	(void)state;
+	try_variant("-static");
+}
+
+static void a_static_position_independent_program_is_named(void **state)
+{
+	(void)state;
+	try_variant("-static-pie -fPIE");
+}
+
+static void text_far_from_its_file_offset_is_named(void **state)
+{
+	(void)state;
+	try_variant("-fno-pie -no-pie -Wl,-Ttext=0xab000");
+}
+
+static void segments_as_lld_lays_them_out_are_named(void **state)
+{
+	(void)state;
+	try_variant("-fuse-ld=lld");
+}
+
+static void segments_as_lld_separates_them_are_named(void **state)
+{
+	(void)state;
+	try_variant("-fuse-ld=lld -Wl,-z,separate-code");
+}
+
+static void code_and_headers_in_one_segment_are_named(void **state)
+{
+	(void)state;
+	try_variant("-Wl,-z,noseparate-code");
+}
+
+static void a_shared_library_is_named(void **state)
+{
+	(void)state;
+	write_probe();
+	built_write("use.c", "void run(void); int main(void) { run(); "
+			     "return 0; }\n");
+	assert_true(built_run("cc -O1 -w -DNO_MAIN -fPIC -shared -o libp.so "
+			      "probe.c && cc -o use use.c ./libp.so && "
+			      "./use >out"));
+	expect_names("libp.so");
+}
+
+/* Where name is defined, asked of the unstripped file; 0 if nowhere. */
+static uint64_t offset_of(const char *file_name, const char *name)
+{
+	struct symbol_name found = { 0 };
+	struct symbols *symbols;
+	struct elf_file file;
+
+	assert_int_equal(built_open(&file, built_path(file_name)), 0);
+	assert_int_equal(symbols_load(&symbols, &file), 0);
+	elf_file_close(&file);
+	if (!symbols_find_by_name(symbols, name, &found))
+		found.start = 0;
+	symbols_free(symbols);
+	return found.start;
+}
+
+/* The name for an offset, "" for none. */
+static const char *name_at(const char *file_name, uint64_t offset)
+{
+	static char name[64];
+	struct symbol_name found;
+	struct symbols *symbols;
+	struct elf_file file;
+
+	assert_int_equal(built_open(&file, built_path(file_name)), 0);
+	assert_int_equal(symbols_load(&symbols, &file), 0);
+	elf_file_close(&file);
+	name[0] = '\0';
+	if (symbols_find(symbols, offset, &found))
+		snprintf(name, sizeof(name), "%.*s", (int)found.name_size,
+			 found.name);
+	symbols_free(symbols);
+	return name;
+}
+
+static void a_stripped_function_is_not_its_neighbour(void **state)
+{
+	uint64_t bar, foo;
+
+	(void)state;
+	built_write("l.c", "int foo(int a) { return a * 3; }\n"
+			   "static __attribute__((noinline, used)) int bar("
+			   "int a) { return a * 5 + 1; }\n"
+			   "int baz(int a) { return bar(a) + a; }\n");
+	assert_true(built_run("cc -O1 -fno-toplevel-reorder -fPIC -shared "
+			      "-o l.so l.c && cp l.so full.so && "
+			      "strip l.so"));
+	bar = offset_of("full.so", "bar");
+	foo = offset_of("full.so", "foo");
+	assert_true(bar && foo);
+	assert_string_equal(name_at("full.so", bar), "bar");
+	assert_string_equal(name_at("l.so", bar), "");
+	assert_string_equal(name_at("l.so", foo), "foo");
+}
+
+static void a_call_that_does_not_return_belongs_to_its_caller(void **state)
+{
+	struct symbol_name found;
+	struct symbols *symbols;
+	struct elf_file file;
+
+	(void)state;
+	built_write("n.c", "__attribute__((noreturn, noinline)) void spin("
+			   "void) { for (;;) ; }\n"
+			   "__attribute__((noinline)) void caller(void) { "
+			   "spin(); }\n"
+			   "__attribute__((noinline)) void neighbour(void) "
+			   "{ __asm__(\"\"); }\n"
+			   "int main(void) { caller(); neighbour(); }\n");
+	assert_true(built_run("cc -O1 -falign-functions=1 "
+			      "-fno-toplevel-reorder -o n n.c"));
+	assert_int_equal(built_open(&file, built_path("n")), 0);
+	assert_int_equal(symbols_load(&symbols, &file), 0);
+	elf_file_close(&file);
+	assert_true(symbols_find_by_name(symbols, "caller", &found));
+	/* The return address is the end; the caller asks for one less. */
+	assert_true(symbols_find(symbols, found.end - 1, &found));
+	assert_memory_equal(found.name, "caller", 6);
+	symbols_free(symbols);
+}
+
+static void symbols_without_a_size_end_at_the_next(void **state)
+{
+	uint64_t raw, last;
+
+	(void)state;
+	built_write("s.s", ".text\n.globl main, raw, sized, last\n"
+			   ".type main,@function\n.type raw,@function\n"
+			   ".type sized,@function\n.type last,@function\n"
+			   "main: ret\n.size main,.-main\n"
+			   "raw: nop\nnop\nnop\nret\n"
+			   "sized: ret\n.size sized,.-sized\nnop\nnop\n"
+			   ".section .text.other,\"ax\",@progbits\n"
+			   "last: nop\nret\n");
+	assert_true(built_run("cc -o s s.s -no-pie && cc -shared -o s.so s.s "
+			      "&& strip s.so"));
+	raw = offset_of("s", "raw");
+	assert_string_equal(name_at("s", raw + 3), "raw");
+	assert_string_equal(name_at("s", raw + 4), "sized");
+	assert_string_equal(name_at("s", raw + 5), "");
+	last = offset_of("s.so", "raw");
+	/* .dynsym leaves out too much to reach from one to the next. */
+	assert_string_equal(name_at("s.so", last), "raw");
+	assert_string_equal(name_at("s.so", last + 1), "");
+}
+
+static void of_several_names_the_choice_is_fixed(void **state)
+{
+	uint64_t at;
+
+	(void)state;
+	built_write("a.s", ".text\n.globl zglobal, bglobal\n.weak aweak\n"
+			   ".type zglobal,@function\n"
+			   ".type bglobal,@function\n"
+			   ".type aweak,@function\n.type alocal,@function\n"
+			   "alocal:\naweak:\nbglobal:\nzglobal: nop\nret\n"
+			   ".size alocal,2\n.size aweak,2\n"
+			   ".size bglobal,2\n.size zglobal,2\n");
+	assert_true(built_run("cc -shared -o a.so a.s"));
+	at = offset_of("a.so", "alocal");
+	assert_string_equal(name_at("a.so", at), "bglobal");
+	assert_string_equal(name_at("a.so", at + 1), "bglobal");
+}
+
+static void versions_are_left_out(void **state)
+{
+	(void)state;
+	built_write("v.c", "__asm__(\".symver old_f,f@V1\");\n"
+			   "void old_f(void) { __asm__(\"nop\"); }\n");
+	built_write("v.map", "V1 { global: f; };\n");
+	assert_true(built_run("cc -shared -fPIC -Wl,--version-script=v.map "
+			      "-o v.so v.c"));
+	assert_int_not_equal(offset_of("v.so", "f"), 0);
+}
+
+static void files_for_other_machines_are_refused_by_class(void **state)
+{
+	struct symbols *symbols;
+	struct elf_file file;
+
+	(void)state;
+	built_write("e.c", "int f(void) { return 1; }\n");
+	assert_true(built_run("cc -c -o e.o e.c && cp e.o e32.o && printf "
+			      "'\\001' | dd of=e32.o bs=1 seek=4 "
+			      "conv=notrunc && cp e.o em.o && printf '\\050' "
+			      "| dd of=em.o bs=1 seek=18 conv=notrunc"));
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(
+			built_open(&file, built_path(i ? "e32.o" : "em.o")), 0);
+		assert_int_equal(symbols_load(&symbols, &file), -ENOEXEC);
+		elf_file_close(&file);
+	}
+}
+
+static void what_is_no_regular_file_is_not_opened(void **state)
+{
+	struct elf_file file;
+
+	(void)state;
+	assert_true(built_run("mkfifo fifo"));
+	assert_int_equal(built_open(&file, built_path("fifo")), -EINVAL);
+	assert_int_equal(built_open(&file, built_dir), -EINVAL);
+	assert_int_equal(built_open(&file, "/dev/null"), -EINVAL);
+	built_write("text", "no program\n");
+	assert_int_equal(built_open(&file, built_path("text")), -ENOEXEC);
+}
+
+#define BUILT_TEST(f) \
+	cmocka_unit_test_setup_teardown(f, built_set_up, built_tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		BUILT_TEST(a_position_independent_program_is_named),
+		BUILT_TEST(a_program_at_a_fixed_address_is_named),
+		BUILT_TEST(a_static_program_is_named),
+		BUILT_TEST(a_static_position_independent_program_is_named),
+		BUILT_TEST(text_far_from_its_file_offset_is_named),
+		BUILT_TEST(segments_as_lld_lays_them_out_are_named),
+		BUILT_TEST(segments_as_lld_separates_them_are_named),
+		BUILT_TEST(code_and_headers_in_one_segment_are_named),
+		BUILT_TEST(a_shared_library_is_named),
+		BUILT_TEST(a_stripped_function_is_not_its_neighbour),
+		BUILT_TEST(a_call_that_does_not_return_belongs_to_its_caller),
+		BUILT_TEST(symbols_without_a_size_end_at_the_next),
+		BUILT_TEST(of_several_names_the_choice_is_fixed),
+		BUILT_TEST(versions_are_left_out),
+		BUILT_TEST(files_for_other_machines_are_refused_by_class),
+		BUILT_TEST(what_is_no_regular_file_is_not_opened),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "collector/inspect_reply.h"
+
+/* A reply to be spoiled: one mapping, strings "", "a", "bc". */
+struct process_reply {
+	struct wire_reply head;
+	struct wire_process own;
+	struct wire_mapping mapping[2];
+	char strings[6];
+};
+
+static const struct wire_request asked = { .id = 7, .op = WIRE_PROCESS };
+enum {
+	REPLY_SIZE = offsetof(struct process_reply, strings) + 6
+};
+
+static struct process_reply good(void)
+{
+	return (struct process_reply){
+		.head = { .id = 7, .n = 2, .strings_size = 6 },
+		.own = { .comm = 1, .exe = 3, .cgroup = 0, .inner_pid = 9 },
+		.mapping = { { .start = 1, .end = 2, .path = 1 },
+			     { .start = 2, .end = 3, .path = 5 } },
+		.strings = "\0a\0bc",
+	};
+}
+
+static void expect(const struct process_reply *reply, int want)
+{
+	struct inspect_answer answer;
+	/* Of its own size, so that reading past it shows. */
+	void *copy = malloc(REPLY_SIZE);
+
+	assert_non_null(copy);
+	memcpy(copy, reply, REPLY_SIZE);
+	assert_int_equal(
+		inspect_answer_decode(&answer, copy, REPLY_SIZE, &asked), want);
+	inspect_answer_release(&answer);
+	free(copy);
+}
+
+static void a_good_reply_is_taken(void **state)
+{
+	struct process_reply reply = good();
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(inspect_reply_size(&reply.head, &asked), REPLY_SIZE);
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, REPLY_SIZE, &asked), 0);
+	assert_int_equal(answer.status, INSPECT_OK);
+	assert_string_equal(answer.process.comm, "a");
+	assert_string_equal(answer.process.exe, "bc");
+	assert_string_equal(answer.process.cgroup, "");
+	assert_int_equal(answer.process.n_mappings, 2);
+	assert_string_equal(answer.process.mappings[1].path, "");
+	inspect_answer_release(&answer);
+}
+
+static void a_reply_to_another_request_is_refused(void **state)
+{
+	struct process_reply reply = good();
+
+	(void)state;
+	reply.head.id = 8;
+	expect(&reply, -EPROTO);
+}
+
+static void counts_beyond_the_limit_are_refused(void **state)
+{
+	const uint32_t counts[] = { 0,          1,
+				    3,          INSPECT_MAPPINGS_MAX + 1,
+				    0x40000000, UINT32_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		struct process_reply reply = good();
+
+		reply.head.n = counts[i];
+		expect(&reply, -EPROTO);
+		reply = good();
+		reply.head.strings_size = counts[i];
+		expect(&reply, -EPROTO);
+	}
+}
+
+static void strings_end_within_the_reply(void **state)
+{
+	struct process_reply reply = good();
+
+	(void)state;
+	reply.strings[5] = 'x';
+	expect(&reply, -EPROTO);
+	reply = good();
+	reply.own.comm = 6;
+	expect(&reply, -EPROTO);
+	reply = good();
+	reply.own.exe = WIRE_NO_STRING;
+	expect(&reply, -EPROTO);
+	reply = good();
+	reply.mapping[1].path = 6;
+	expect(&reply, -EPROTO);
+}
+
+static void mappings_ascend_and_are_not_empty(void **state)
+{
+	struct process_reply reply = good();
+
+	(void)state;
+	reply.mapping[0].end = 1;
+	expect(&reply, -EPROTO);
+	reply = good();
+	reply.mapping[1].start = 1;
+	expect(&reply, -EPROTO);
+	reply = good();
+	reply.mapping[0].build_id_size = INSPECT_BUILD_ID_MAX + 1;
+	expect(&reply, -EPROTO);
+}
+
+static void nothing_follows_a_failure(void **state)
+{
+	struct process_reply reply = good();
+
+	(void)state;
+	reply.head.status = INSPECT_GONE;
+	expect(&reply, -EPROTO);
+	reply.head.status = INSPECT_STATUSES;
+	reply.head.n = 0;
+	reply.head.strings_size = 0;
+	expect(&reply, -EPROTO);
+}
+
+static void there_is_a_name_for_each_offset(void **state)
+{
+	const struct wire_request names = { .id = 7,
+					    .op = WIRE_NAMES,
+					    .n_offsets = 2 };
+	struct {
+		struct wire_reply head;
+		struct wire_name name[2];
+		char strings[8];
+	} reply = { .head = { .id = 7, .n = 2, .strings_size = 2 },
+		    .name = { { .name = 0, .linkage_name = WIRE_NO_STRING },
+			      { .name = WIRE_NO_STRING,
+				.linkage_name = WIRE_NO_STRING } },
+		    .strings = "f" };
+	size_t size = sizeof(reply.head) + sizeof(reply.name) + 2;
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &names),
+			 0);
+	assert_string_equal(answer.names[0].name, "f");
+	assert_null(answer.names[1].name);
+	inspect_answer_release(&answer);
+	reply.name[0].source = WIRE_SOURCE_COUNT;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &names),
+			 -EPROTO);
+	reply.head.n = 1;
+	assert_int_equal(inspect_reply_size(&reply.head, &names), 0);
+}
+
+static void a_context_speaks_of_who_was_asked_about(void **state)
+{
+	const struct wire_request who = {
+		.id = 7,
+		.op = WIRE_CONTEXT,
+		.process = { .pid = 5, .start_ns = 6, .exec_seq = 1 },
+	};
+	struct {
+		struct wire_reply head;
+		struct wire_context own;
+		char strings[8];
+	} reply = { .head = { .id = 7, .strings_size = 1 },
+		    .own = { .entry = { .process = { .pid = 99 },
+					.kind = WEFT_CONTEXT_STATIC,
+					.n_slots = 1 } } };
+	size_t size = sizeof(reply.head) + sizeof(reply.own) + 1;
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &who), 0);
+	assert_int_equal(answer.context.entry.process.pid, 5);
+	assert_int_equal(answer.context.entry.process.exec_seq, 1);
+	inspect_answer_release(&answer);
+	reply.own.entry.n_slots = WEFT_MAX_CONTEXT_SLOTS + 1;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &who),
+			 -EPROTO);
+	reply.own.entry.n_slots = 0;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &who),
+			 -EPROTO);
+}
+
+static void any_bytes_are_taken_or_refused(void **state)
+{
+	struct inspect_answer answer;
+	uint64_t random = 88172645463325252;
+
+	(void)state;
+	for (int round = 0; round < 200000; round++) {
+		struct process_reply reply = good();
+		uint8_t *bytes = (uint8_t *)&reply;
+
+		for (int i = 0; i < 3; i++) {
+			random ^= random << 13;
+			random ^= random >> 7;
+			random ^= random << 17;
+			bytes[random % REPLY_SIZE] = (uint8_t)(random >> 32);
+		}
+		if (inspect_answer_decode(&answer, &reply, REPLY_SIZE, &asked))
+			continue;
+		if (answer.status == INSPECT_OK)
+			(void)strlen(answer.process.exe);
+		inspect_answer_release(&answer);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_reply_is_taken),
+		cmocka_unit_test(a_reply_to_another_request_is_refused),
+		cmocka_unit_test(counts_beyond_the_limit_are_refused),
+		cmocka_unit_test(strings_end_within_the_reply),
+		cmocka_unit_test(mappings_ascend_and_are_not_empty),
+		cmocka_unit_test(nothing_follows_a_failure),
+		cmocka_unit_test(there_is_a_name_for_each_offset),
+		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),
+		cmocka_unit_test(any_bytes_are_taken_or_refused),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
