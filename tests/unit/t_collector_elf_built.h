@@ -52,7 +52,7 @@ static inline void built_write(const char *name, const char *text)
 /* Run a shell command in the directory. Returns whether it succeeded. */
 static inline bool built_run(const char *command)
 {
-	char line[2048];
+	char line[4096];
 
 	snprintf(line, sizeof(line), "cd %s && { %s; } >log 2>&1", built_dir,
 		 command);
