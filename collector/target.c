@@ -75,30 +75,41 @@ static int check_pid(uint32_t pid, struct weft_err *err)
 	return 0;
 }
 
+/*
+ * A path as /proc/PID/cgroup shows it, below where version 2 is mounted (alone,
+ * or beside version 1), or the directory itself.
+ */
 static int open_cgroup(const char *path, int *out, struct weft_err *err)
 {
-	char full[4096];
-	struct statfs fs;
-	int fd, rc;
+	static const char *const roots[] = { "/sys/fs/cgroup/",
+					     "/sys/fs/cgroup/unified/", "" };
+	bool is_there = false;
 
-	snprintf(full, sizeof(full), "%s%s",
-		 strncmp(path, "/sys/fs/cgroup", 14) ? "/sys/fs/cgroup/" : "",
-		 path);
-	fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0) {
-		rc = -errno;
-		return weft_fail(err, rc, "cannot open cgroup '%s': %s", full,
-				 strerror(-rc));
-	}
-	if (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
+	for (size_t i = 0; i < ARRAY_LEN(roots); i++) {
+		char full[4096];
+		struct statfs fs;
+		int fd;
+
+		snprintf(full, sizeof(full), "%s%s", roots[i], path);
+		fd = open(full, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (!fstatfs(fd, &fs) && fs.f_type == CGROUP2_SUPER_MAGIC) {
+			*out = fd;
+			return 0;
+		}
+		is_there = true;
 		close(fd);
+	}
+	if (is_there)
 		return weft_fail(
 			err, -EINVAL,
-			"cannot record cgroup '%s': it is not of version 2, which alone the kernel can test samples against",
-			full);
-	}
-	*out = fd;
-	return 0;
+			"cannot record cgroup '%s': it is not of version 2, and the kernel can test samples against those only",
+			path);
+	return weft_fail(
+		err, -ENOENT,
+		"cannot record cgroup '%s': no such cgroup below /sys/fs/cgroup",
+		path);
 }
 
 int target_check(const struct record_opts *opts, int *cgroup_fd,
