@@ -183,6 +183,20 @@ bench:
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
 
+# ---- bench: programs that tools/bench measures with
+BENCH := $(patsubst %,$(B)/bench/%,stopwatch store_rows generate)
+
+$(B)/bench/stopwatch: $(B)/tools/bench/stopwatch.o $(B)/store.a
+$(B)/bench/store_rows: $(B)/tools/bench/store_rows.o \
+		$(B)/tools/bench/service.o $(B)/store.a
+$(B)/bench/generate: $(B)/tools/bench/generate.o \
+		$(B)/tools/bench/service.o $(B)/store.a
+$(BENCH):
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
+tests: $(BENCH)
+# ---- end of bench
+
 install: all
 	$(INSTALL) -D -m 755 $(B)/weft $(DESTDIR)$(PREFIX)/bin/weft
 	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
