@@ -25,7 +25,8 @@ struct {
 	__type(value, __u64);
 } probes_asked SEC(".maps");
 
-static __always_inline void notify(enum weft_notice_kind kind,
+/* Returns false where there was no room, which the ledger then says. */
+static __always_inline bool notify(enum weft_notice_kind kind,
 				   struct task_struct *task,
 				   struct task_struct *parent, __u32 epoch)
 {
@@ -36,7 +37,7 @@ static __always_inline void notify(enum weft_notice_kind kind,
 		l = ledger_find(epoch, 0);
 		if (l)
 			tally(l, WEFT_SIDEBAND_LOST, 0);
-		return;
+		return false;
 	}
 	n->kind = kind;
 	n->pad = 0;
@@ -46,6 +47,7 @@ static __always_inline void notify(enum weft_notice_kind kind,
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
 	bpf_ringbuf_submit(n, kind == WEFT_NOTICE_PROBE ? BPF_RB_FORCE_WAKEUP
 							: BPF_RB_NO_WAKEUP);
+	return true;
 }
 
 /* Ask for the trace context of a process, once. */
@@ -59,7 +61,8 @@ static __always_inline void ask_for_context(struct task_struct *task,
 		return;
 	if (bpf_map_update_elem(&probes_asked, who, &now, BPF_NOEXIST))
 		return; /* busy, or another CPU was first: the next asks */
-	notify(WEFT_NOTICE_PROBE, task, NULL, epoch);
+	if (!notify(WEFT_NOTICE_PROBE, task, NULL, epoch))
+		bpf_map_delete_elem(&probes_asked, who);
 }
 
 #endif

@@ -260,9 +260,17 @@ static void on_prctl(struct discovery *d, uint32_t pid)
 	}
 }
 
+static void forget(struct discovery *d, const struct weft_identity *who)
+{
+	struct watched *w = table_find(&d->by_who, hash_who(who), is_who, who);
+
+	if (w)
+		w->is_dead = true;
+}
+
 void discovery_event(struct discovery *d, const struct sideband_event *e)
 {
-	struct watched *w;
+	struct weft_identity before;
 
 	if (e->kind == SIDEBAND_PRCTL)
 		on_prctl(d, e->pid);
@@ -270,11 +278,12 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 		return;
 	if (e->notice.kind == WEFT_NOTICE_PROBE)
 		on_probe(d, &e->notice);
-	if (e->notice.kind == WEFT_NOTICE_EXIT) {
-		w = table_find(&d->by_who, hash_who(&e->notice.process), is_who,
-			       &e->notice.process);
-		if (w)
-			w->is_dead = true;
+	if (e->notice.kind == WEFT_NOTICE_EXIT)
+		forget(d, &e->notice.process);
+	if (e->notice.kind == WEFT_NOTICE_EXEC) {
+		before = e->notice.process;
+		before.exec_seq--;
+		forget(d, &before);
 	}
 }
 

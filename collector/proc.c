@@ -107,14 +107,17 @@ static int learn(struct procs *p, struct proc *proc,
 	return table_add(&p->by_who, hash_who(who), proc);
 }
 
-/* Make proc the newest run of its pid. */
+/* Make proc the newest run of its pid; the one before is over. */
 static int make_newest(struct procs *p, struct proc *proc)
 {
 	uint64_t hash = hash_pid(proc->who.pid);
 	struct proc *before = newest(p, proc->who.pid);
 
-	if (before)
+	if (before) {
 		table_remove(&p->by_pid, hash, before);
+		if (!before->dead_ns)
+			before->dead_ns = proc->born_ns ? proc->born_ns : 1;
+	}
 	return table_add(&p->by_pid, hash, proc);
 }
 
@@ -207,6 +210,7 @@ static void set_text(struct proc *proc, char **field, const char *text)
 static void on_exec(struct procs *p, const struct sideband_event *e)
 {
 	struct proc *before = newest(p, e->pid), *proc;
+	uint32_t parent_pid = before ? before->parent_pid : 0;
 	struct weft_identity who = { .pid = e->pid };
 
 	if (!before && p->opts.only_known)
@@ -220,11 +224,7 @@ static void on_exec(struct procs *p, const struct sideband_event *e)
 		return;
 	proc->maps_state = PROC_MAPS_COMPLETE;
 	set_comm(proc, e->comm);
-	if (before) {
-		proc->parent_pid = before->parent_pid;
-		if (!before->dead_ns)
-			before->dead_ns = e->boot_ns;
-	}
+	proc->parent_pid = parent_pid;
 }
 
 static void on_exec_notice(struct procs *p, const struct weft_notice *n)
@@ -540,9 +540,13 @@ void procs_sweep(struct procs *p, uint64_t before_ns)
 	for (size_t i = 0; i < p->n; i++) {
 		struct proc *proc = p->all[i];
 
+		bool is_nobody = !proc->who.start_ns && proc->born_ns &&
+				 proc->born_ns < before_ns;
+
 		maps_prune(&proc->maps, before_ns);
-		if (!proc->dead_ns || proc->dead_ns >= before_ns ||
-		    proc->used_ns >= before_ns) {
+		/* A run whose identity never came is as good as dead. */
+		if ((!proc->dead_ns && !is_nobody) ||
+		    proc->dead_ns >= before_ns || proc->used_ns >= before_ns) {
 			p->all[kept++] = proc;
 			continue;
 		}
