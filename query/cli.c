@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "query/cli.h"
 
@@ -29,8 +31,7 @@ static const struct cli_option range_options[] = {
 	{ "event", 0, "NAME", "what was sampled (default the timer)", CLI_TEXT,
 	  COMMON(event) },
 	{ "since", 0, "TIME",
-	  "from TIME on: +S or -S (seconds after its start, before its end), "
-	  "or RFC 3339",
+	  "from TIME on: +S or -S (after its start, before its end), RFC 3339",
 	  CLI_TEXT, COMMON(since) },
 	{ "until", 0, "TIME", "up to TIME", CLI_TEXT, COMMON(until) },
 };
@@ -212,6 +213,15 @@ int cli_fail(const struct weft_err *err)
 	}
 }
 
+/* Did the reader of stdout go away? errno of the write that failed may be
+ * long gone: stdio fails early and is asked late. */
+static bool is_pipe_broken(void)
+{
+	struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&out, 1, 0) > 0 && (out.revents & (POLLERR | POLLHUP));
+}
+
 int cli_finish(void)
 {
 	int code;
@@ -220,7 +230,7 @@ int cli_finish(void)
 	if (!fflush(stdout) && !ferror(stdout))
 		return WEFT_EXIT_OK;
 	code = errno;
-	if (code == EPIPE)
+	if (code == EPIPE || is_pipe_broken())
 		return WEFT_EXIT_OK;
 	weft_log(WEFT_ERROR, "cannot write the output: %s",
 		 code ? strerror(code) : "output error");

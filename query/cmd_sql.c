@@ -394,6 +394,11 @@ static int prepare(struct db *db, const char *text, sqlite3_stmt **stmt,
 	sqlite3_set_authorizer(db_handle(db), authorize, &refused);
 	result = sqlite3_prepare_v2(db_handle(db), text, -1, stmt, rest);
 	sqlite3_set_authorizer(db_handle(db), NULL, NULL);
+	/* what gives no columns is no question */
+	if (!result && *stmt && sqlite3_column_count(*stmt) == 0) {
+		sqlite3_finalize(*stmt);
+		refused = true;
+	}
 	if (refused)
 		return weft_fail(err, -EROFS,
 				 "cannot run the query: weft sql only reads "
@@ -418,7 +423,7 @@ static int run_one(struct db *db, sqlite3_stmt *stmt,
 	rc = check_operands(stmt, operands, err);
 	if (!rc)
 		rc = bind_all(stmt, operands, err);
-	if (rc || sqlite3_column_count(stmt) == 0)
+	if (rc)
 		return rc;
 	return j->depth ? json_rows(db, stmt, j, err)
 			: print_rows(db, stmt, j->to, err);

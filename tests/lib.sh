@@ -13,7 +13,7 @@
 # bash: in POSIX mode a failing `! command` under -e is as silent as elsewhere;
 # use `fails`.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-weft=${WEFT:-$root/${B:-build}/weft}
+weft=${WEFT:-${WEFT_BUILD:-$root/build}/weft}
 case $weft in /*) ;; *) weft=$PWD/$weft ;; esac
 tests_run=0
 tests_failed=0
@@ -110,7 +110,6 @@ recording() {
 		for sql in "$@"; do
 			echo "$sql"
 		done
-		echo "ANALYZE;"
 	} | sqlite3 -bail "$file"
 }
 
@@ -129,6 +128,6 @@ json() {
 	python3 -c '
 import json, sys
 j = json.load(open(sys.argv[1]))
-print(eval(sys.argv[2]))
+print(eval("(" + sys.argv[2] + ")"))
 ' "$1" "$2"
 }

@@ -122,7 +122,7 @@ several_recordings() {
 	run "$weft" top --recording 1 --json
 	[ "$(json out 'j["samples"]')" = 300 ]
 	run "$weft" top --event faults --json
-	[ "$(json out 'j["rows"][0]["self_events"]')" = 7.0 ]
+	[ "$(json out 'j["rows"][0]["self_events"]')" = 7 ]
 	run "$weft" top --recording 9
 	expect 2
 	has err 'has no recording 9; its last is number 2'

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# weft export and weft loss.
+. "$(dirname "$0")/../lib.sh"
+
+folded() {
+	recording weft.db
+	run "$weft" export --format folded
+	expect 0
+	[ ! -s err ]
+	golden folded.txt out
+	run "$weft" export -o file
+	expect 0
+	[ ! -s out ]
+	golden folded.txt file
+}
+
+readable() {
+	recording weft.db
+	"$weft" export >out
+	python3 - <<-'END'
+	import re
+	data = open("out", "rb").read().decode("utf-8", "strict")
+	assert data.endswith("\n") and not data.endswith("\n\n")
+	total = 0
+	for line in data[:-1].split("\n"):
+	    m = re.fullmatch(r"(.*) (\d+)", line)
+	    assert m and ";" in m[1] and int(m[2]) > 0, line
+	    assert not re.search(r"\s[\d.]+$", m[1]), line
+	    assert line.isprintable(), line
+	    assert all(m[1].split(";")), line
+	    total += int(m[2])
+	assert total == 300, total
+	lines = data[:-1].encode().split(b"\n")
+	assert lines == sorted(lines)
+	END
+}
+
+empty() {
+	recording weft.db "DELETE FROM stack_count; DELETE FROM stack_total;"
+	run "$weft" export
+	expect 4
+	[ ! -s out ]
+	has err 'no sample to export'
+	run "$weft" export -o file
+	expect 4
+	[ ! -e file ]
+}
+
+bad_output() {
+	recording weft.db
+	run "$weft" export -o /nonesuch/file
+	expect 1
+	has err "cannot create '/nonesuch/file'"
+	run "$weft" export --format pproff
+	expect 2
+	"$weft" export -o /dev/full 2>err && return 1
+	has err "cannot write '/dev/full'"
+	"$weft" export >/dev/full 2>err && return 1
+	has err 'cannot write the output'
+}
+
+limits() {
+	recording weft.db
+	run "$weft" loss --fail-above 7
+	expect 0
+	run "$weft" loss --fail-above 6.5
+	expect 1
+	has err '6\.667 % was lost or does not add up; the limit is 6\.5 %'
+	[ -s out ]
+	for value in x 101 -1 5% nan ""; do
+		run "$weft" loss --fail-above "$value"
+		expect 2
+	done
+}
+
+not_adding_up() {
+	recording weft.db "DELETE FROM sample_sealed WHERE id = 20;
+		UPDATE stack_count SET count = count + 7
+		 WHERE stack_id = 4 AND interval_id = 1;"
+	run "$weft" loss --json
+	expect 0
+	[ "$(json out '[(i["difference"], i["worst_interval"])
+		for i in j["identities"] if i["difference"]]')" = \
+		"[(-7, 1), (1, 2)]" ]
+	run "$weft" loss --fail-above 6.7
+	expect 0
+	recording weft.db "UPDATE ledger_row SET count = count + 50
+		WHERE entry_id = 2;"
+	run "$weft" loss --fail-above 6.7
+	expect 1
+}
+
+not_measured() {
+	recording weft.db "UPDATE ledger_row SET count = NULL WHERE entry_id = 3"\
+" AND interval_id = 2;"
+	run "$weft" loss --json
+	expect 0
+	[ "$(json out 'j["entries"]["not_run"], j["entries"]["filtered"],
+		j["identities"][0]["measured"]')" = "(None, 0, False)" ]
+}
+
+it "folded stacks are as expected, to a stream and to a file" folded
+it "folded stacks are what readers accept, and add up" readable
+it "an empty export says so with exit status 4" empty
+it "output that cannot be written is an error" bad_output
+it "loss --fail-above fails above its limit" limits
+it "an identity that does not hold is shown with its worst interval" \
+	not_adding_up
+it "0 and not measured differ" not_measured
+finish

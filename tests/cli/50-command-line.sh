@@ -1,0 +1,125 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The command line: help, suggestions, exit statuses, terminals and pipes.
+. "$(dirname "$0")/../lib.sh"
+
+commands="top traces trace timeline sql loss export"
+
+help() {
+	local command
+	run "$weft" --help
+	expect 0
+	[ ! -s err ]
+	for command in $commands; do
+		has out "^  $command "
+	done
+	for command in $commands; do
+		run "$weft" "$command" --help
+		expect 0
+		[ ! -s err ]
+		has out "^usage: weft $command "
+		has out '^  -i, --input FILE'
+		[ "$(wc -L <out)" -le 100 ]
+	done
+	run "$weft" --version
+	expect 0
+	has out '^weft [0-9]'
+}
+
+usage() {
+	run "$weft"
+	expect 2
+	run "$weft" tpo
+	expect 2
+	has err "did you mean 'top'"
+	for command in $commands; do
+		run "$weft" "$command" --nonesuch
+		expect 2
+		[ ! -s out ]
+		has err "unknown option '--nonesuch'"
+		has err "^usage: weft $command "
+		run "$weft" "$command" -i
+		expect 2
+		has err 'needs a value'
+	done
+	run "$weft" top --sinse=1
+	expect 2
+	has err "did you mean '--since'"
+	run "$weft" top a b
+	expect 2
+	has err "unexpected 'b'"
+	run "$weft" top -n x
+	expect 2
+	run "$weft" top --by stak
+	expect 2
+	has err "did you mean 'stack'"
+	run "$weft" traces --sort cups
+	expect 2
+	has err "did you mean 'cpu'"
+}
+
+record() {
+	mkdir bin path
+	cp "$weft" bin/weft
+	printf '#!/bin/sh\necho "beside $*"\nexit 7\n' >bin/weft-record
+	printf '#!/bin/sh\necho "path $*"\n' >path/weft-record
+	chmod +x bin/weft-record path/weft-record
+	run env PATH="$PWD/path:$PATH" bin/weft record -p 1 -- x
+	expect 7
+	is out 'beside -p 1 -- x'
+	rm bin/weft-record
+	run env PATH="$PWD/path:$PATH" bin/weft record -a
+	expect 0
+	is out 'path -a'
+	run env PATH=/nonesuch bin/weft record
+	expect 1
+	has err 'cannot run weft-record'
+}
+
+pipe() {
+	recording weft.db
+	"$weft" sql "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL
+		SELECT i + 1 FROM n WHERE i < 100000) SELECT i FROM n" 2>err |
+		head -n 1 >out
+	[ "${PIPESTATUS[0]}" = 0 ]
+	[ ! -s err ]
+}
+
+# terminal COLUMNS COMMAND...: run on a terminal; what it wrote, to file out
+terminal() {
+	python3 - "$@" <<-'END' >out
+	import fcntl, os, pty, struct, sys, termios
+	pid, fd = pty.fork()
+	if pid == 0:
+	    os.environ["COLUMNS"] = sys.argv[1]
+	    os.execv(sys.argv[2], sys.argv[2:])
+	data = b""
+	try:
+	    while chunk := os.read(fd, 65536):
+	        data += chunk
+	except OSError:
+	    pass
+	os.waitpid(pid, 0)
+	sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
+	END
+}
+
+width() {
+	recording weft.db "UPDATE function SET name = printf('%.*c', 300, 'x')
+		WHERE id = 4;"
+	terminal 90 "$weft" top
+	has out '^\s*53\.33 .*  x+\.\.  worker$'
+	has out "$(printf '\033')\\[1m"
+	[ "$(grep -c '.\{91,\}' <(grep -a '^ *[0-9<]' out))" = 0 ]
+	NO_COLOR=1 terminal 90 "$weft" top
+	lacks out "$(printf '\033')"
+	run "$weft" top
+	has out 'x{300}  worker$'
+}
+
+it "help comes from the table of options, on stdout" help
+it "usage errors say what is wrong and suggest the nearest" usage
+it "record runs the weft-record beside weft, else in the path" record
+it "a reader that goes away is no error" pipe
+it "on a terminal lines fit and titles are bold; elsewhere nothing is cut" width
+finish

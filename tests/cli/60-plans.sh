@@ -1,0 +1,64 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Questions by trace, time and stack seek an index; nothing of them scans the
+# samples. The plans themselves are golden: a difference is for a reviewer.
+. "$(dirname "$0")/../lib.sh"
+
+plans() {
+	local query
+	recording weft.db
+	while read -r query; do
+		echo "$query"
+		sqlite3 weft.db "EXPLAIN QUERY PLAN $query" | grep -v '^QUERY PLAN'
+	done <<-END >out
+	SELECT sample_id, pid, leaf, folded FROM samples WHERE trace_id = 'x'
+	SELECT sample_id FROM samples WHERE time_ns BETWEEN 5 AND 6
+	SELECT sample_id FROM samples WHERE stack_id = 4
+	SELECT * FROM trace_stacks WHERE trace_id = 'x'
+	SELECT * FROM trace_profile WHERE trace_id = 'x'
+	SELECT * FROM stack_traces WHERE stack_id = 4
+	SELECT * FROM stack_frame WHERE stack_id = 4
+	SELECT * FROM stack_text WHERE stack_id = 4
+	SELECT * FROM stack_function WHERE stack_id = 4
+	END
+	lacks out 'SCAN (sample|trace|t|stack_node|frame|stack|s)( |$)'
+	golden plans.txt out
+}
+
+# The statements of the reports that must be quick, as they stand in query/.
+statements() {
+	local name
+	recording weft.db
+	for name in top_stacks_trace trace_processes sequence_trace \
+		sequence_time traces_on_stack traces_lossy trace_text \
+		report_traces; do
+		awk -v want="$name" '
+			/^-- name: / { on = $3 == want; next }
+			on && !/^--/' "$root"/query/*.sql >query
+		[ -s query ]
+		{ echo "EXPLAIN QUERY PLAN"; cat query; } |
+			sqlite3 weft.db >plan
+		echo "$name"
+		grep -v '^QUERY PLAN' plan
+	done >out
+	lacks out 'SCAN (sample|sample_sealed|s|trace|stack_node|frame)( |$)'
+	golden plans-reports.txt out
+}
+
+prepared() {
+	recording weft.db
+	# a statement that cannot be prepared fails here, not at a customer
+	for file in "$root"/query/*.sql; do
+		awk '/^-- name: / { print ";"; on = 1; next }
+			on && !/^--/ { sub(/;$/, ""); print }
+			on == 1 && !/^--/ && NF { on = 2 }' "$file" |
+			awk 'BEGIN { RS = ";" } NF {
+				printf "EXPLAIN %s;\n", $0 }' >all
+		sqlite3 -bail weft.db <all >out 2>err || { cat err; return 1; }
+	done
+}
+
+it "the views seek by trace, time and stack" plans
+it "the reports' statements seek" statements
+it "every statement can be prepared" prepared
+finish
