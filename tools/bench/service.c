@@ -56,6 +56,14 @@ struct work {
 	uint32_t left;  /* samples until it turns to something else */
 };
 
+/* Which of all there are an interval has, in the order of its batch. */
+struct chosen {
+	uint32_t place[STACKS]; /* its index in the batch, from 1; 0: not there
+				 */
+	uint32_t which[STACKS]; /* what stands at an index */
+	uint32_t n;
+};
+
 struct service {
 	uint64_t random, traces, intervals;
 	struct work work[THREADS];
@@ -64,10 +72,16 @@ struct service {
 	struct store_process process[PROCESSES];
 	struct store_thread thread[THREADS];
 	struct store_binary binary[BINARIES];
+	/* All there are. */
 	struct store_frame frame[FRAMES];
-	struct store_frame_row row[FRAMES];
 	struct store_stack stack[STACKS];
 	uint32_t stack_frame[STACKS * DEPTH_MAX];
+	/* Those of the interval, and which of all each one is. */
+	struct chosen frames, stacks;
+	struct store_frame frame_now[FRAMES];
+	struct store_frame_row row_now[FRAMES];
+	struct store_stack stack_now[STACKS];
+	uint32_t stack_frame_now[STACKS * DEPTH_MAX];
 	struct store_cpu cpu[CPUS];
 	struct store_ledger ledger[LEDGER_WORDS];
 	struct store_batch batch;
@@ -282,12 +296,9 @@ static void make_batch(struct service *s)
 		.n_threads = THREADS,
 		.binaries = s->binary,
 		.n_binaries = BINARIES,
-		.frames = s->frame,
-		.n_frames = FRAMES,
-		.stacks = s->stack,
-		.n_stacks = STACKS,
-		.stack_frames = s->stack_frame,
-		.n_stack_frames = STACKS * DEPTH_MAX,
+		.frames = s->frame_now,
+		.stacks = s->stack_now,
+		.stack_frames = s->stack_frame_now,
 		.counts = s->count,
 		.n_counts = s->n_samples,
 		.samples = s->sample,
@@ -363,6 +374,22 @@ static void turn_to_next(struct service *s, struct work *work)
 	work->left = skewed(s, 150) * (dice(s, 1000) ? 1 : 50);
 }
 
+/* Its index in the batch; it is put there when first asked for. */
+static uint32_t choose(struct chosen *c, uint32_t which)
+{
+	if (!c->place[which]) {
+		c->which[c->n] = which;
+		c->place[which] = ++c->n;
+	}
+	return c->place[which] - 1;
+}
+
+static void choose_none(struct chosen *c)
+{
+	while (c->n)
+		c->place[c->which[--c->n]] = 0;
+}
+
 static void make_sample(struct service *s, uint32_t i)
 {
 	uint32_t thread = dice(s, THREADS);
@@ -377,8 +404,9 @@ static void make_sample(struct service *s, uint32_t i)
 		.time_ns = FIRST_NS + s->intervals * INTERVAL_NS +
 			   i * INTERVAL_NS / s->n_samples + dice(s, 1000),
 		.thread = thread,
-		.stack = thread % PROGRAMS * STACKS_OF_PROGRAM +
-			 skewed(s, STACKS_OF_PROGRAM),
+		.stack = choose(&s->stacks,
+				thread % PROGRAMS * STACKS_OF_PROGRAM +
+					skewed(s, STACKS_OF_PROGRAM)),
 		.cpu = dice(s, CPUS),
 		.value = PERIOD_NS,
 		.weight = DETAIL_N,
@@ -402,12 +430,39 @@ static void make_sample(struct service *s, uint32_t i)
 	sample->trace_flags = 1;
 }
 
+/* Put the chosen stacks and the frames they need into the batch. */
+static void fill_stacks(struct service *s)
+{
+	struct store_batch *b = &s->batch;
+	uint32_t i, level;
+
+	b->n_stack_frames = 0;
+	for (i = 0; i < s->stacks.n; i++) {
+		struct store_stack stack = s->stack[s->stacks.which[i]];
+
+		for (level = 0; level < stack.depth; level++)
+			s->stack_frame_now[b->n_stack_frames + level] =
+				choose(&s->frames,
+				       s->stack_frame[stack.first + level]);
+		stack.first = (uint32_t)b->n_stack_frames;
+		s->stack_now[i] = stack;
+		b->n_stack_frames += stack.depth;
+	}
+	for (i = 0; i < s->frames.n; i++)
+		s->frame_now[i] = s->frame[s->frames.which[i]];
+	b->n_stacks = s->stacks.n;
+	b->n_frames = s->frames.n;
+}
+
 const struct store_batch *service_next(struct service *s)
 {
 	uint32_t i;
 
+	choose_none(&s->frames);
+	choose_none(&s->stacks);
 	for (i = 0; i < s->n_samples; i++)
 		make_sample(s, i);
+	fill_stacks(s);
 	s->batch.interval = (struct store_interval){
 		.start_ns = FIRST_NS + s->intervals * INTERVAL_NS,
 		.end_ns = FIRST_NS + (s->intervals + 1) * INTERVAL_NS,
@@ -453,10 +508,10 @@ void service_write(struct service *s, struct store *st,
 	struct weft_err err = { 0 };
 	uint32_t i;
 
-	must_not_fail(store_write(st, batch, s->row, &err), &err);
-	for (i = 0; i < FRAMES; i++) {
-		if (s->row[i].is_new)
-			name_frame(st, s->row[i].id, i);
+	must_not_fail(store_write(st, batch, s->row_now, &err), &err);
+	for (i = 0; i < s->frames.n; i++) {
+		if (s->row_now[i].is_new)
+			name_frame(st, s->row_now[i].id, s->frames.which[i]);
 	}
 	if (store_wal_bytes(st) >= CHECKPOINT_BYTES)
 		must_not_fail(store_checkpoint(st, &err), &err);
