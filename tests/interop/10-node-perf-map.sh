@@ -20,6 +20,7 @@ while (Date.now() - start < 3000)
 	sum += hotInner(20000);
 console.log(sum);
 JS
+cd "$dir" # node leaves a log where it runs
 "$weft" record -q -o "$dir/node.db" -- node --perf-basic-prof "$dir/hot.js" \
 	2>&1 | say
 check_ledger "$dir/node.db"
