@@ -27,7 +27,9 @@ static void on_text(const char *text, size_t size, void *opaque)
 		sink.is_full = true;
 		longjmp(sink.leave, 1);
 	}
-	memcpy(sink.out + sink.used, text, size);
+	/* An empty piece may come as NULL. */
+	if (size)
+		memcpy(sink.out + sink.used, text, size);
 	sink.used += size;
 }
 

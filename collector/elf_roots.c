@@ -130,6 +130,7 @@ static void add_entry(struct finder *finder)
 {
 	const struct fde *below;
 	uint64_t end;
+	size_t next;
 	GElf_Ehdr ehdr;
 
 	if (!gelf_getehdr(finder->file->elf, &ehdr) || !ehdr.e_entry ||
@@ -142,9 +143,9 @@ static void add_entry(struct finder *finder)
 	}
 	/* A hole, from the entry on: up to the next entry. */
 	end = ehdr.e_entry + HOLE_BYTES_MAX;
-	below = below ? below + 1 : finder->fdes;
-	if (below < finder->fdes + finder->n_fdes && below->start < end)
-		end = below->start;
+	next = below ? (size_t)(below - finder->fdes) + 1 : 0;
+	if (next < finder->n_fdes && finder->fdes[next].start < end)
+		end = finder->fdes[next].start;
 	add_addresses(finder, ehdr.e_entry, end);
 }
 
