@@ -69,19 +69,22 @@ int conn_fail(const struct conn *conn, int rc, const char *verb,
 /* "file:PATH?immutable=1", with what is special in a URI escaped. */
 static char *immutable_uri(const char *path)
 {
-	char *uri = malloc(3 * strlen(path) + sizeof("file:?immutable=1"));
-	char *out = uri;
+	static const char end[] = "?immutable=1";
+	size_t room = sizeof("file:") + 3 * strlen(path) + sizeof(end);
+	char *uri = malloc(room);
+	size_t n;
 
 	if (!uri)
 		return NULL;
-	out += sprintf(out, "file:");
+	n = (size_t)snprintf(uri, room, "file:");
 	for (; *path; path++) {
 		if (strchr("%?#", *path))
-			out += sprintf(out, "%%%02x", (unsigned char)*path);
+			n += (size_t)snprintf(uri + n, room - n, "%%%02x",
+					      (unsigned char)*path);
 		else
-			*out++ = *path;
+			uri[n++] = *path;
 	}
-	strcpy(out, "?immutable=1");
+	memcpy(uri + n, end, sizeof(end));
 	return uri;
 }
 

@@ -3,8 +3,8 @@
  * The tail: the newest samples, in a table without an index. It is sealed,
  * that is moved into the table with indexes, in large transactions: an index
  * that grows by a million rows at once is touched page by page, where row by
- * row it would be touched at random. While the sealed table is no larger than
- * the tail, dropping its indexes and building them anew costs a third.
+ * row it would be touched at random. While the sealed table is not much larger
+ * than the tail, it is cheaper to drop the indexes and build them anew.
  */
 #include <errno.h>
 
@@ -13,6 +13,11 @@
 /* Rows that one transaction moves at most: some 200 MiB of log. */
 enum {
 	SEAL_ROWS = STORE_TAIL_ROWS / 2 * 3
+};
+
+/* Sealed rows for each row of the tail up to which indexes are built anew. */
+enum {
+	REBUILD_RATIO = 3
 };
 
 int seal_make_views(struct store *st, bool has_tail, struct weft_err *err)
@@ -51,8 +56,7 @@ static const char create_indexes[] =
  * SQLite sorts in memory, or in runs as large as its cache that go to a
  * temporary file. With runs that fit into the processor's cache, an index of
  * a million rows takes 0.4 s; in memory, or with the 64 MiB that the rest of
- * the writer likes, 1.7 s. The page cache does not shrink by that: what a
- * transaction has changed stays there.
+ * the writer likes, 1.7 s.
  */
 static int build_indexes(struct store *st, struct weft_err *err)
 {
@@ -62,14 +66,12 @@ static int build_indexes(struct store *st, struct weft_err *err)
 		return conn_exec(&st->conn, create_indexes, err);
 	rc = conn_exec(&st->conn,
 		       "PRAGMA temp_store = FILE;"
-		       "PRAGMA cache_spill = OFF;"
 		       "PRAGMA cache_size = -1024;",
 		       err);
 	if (!rc)
 		rc = conn_exec(&st->conn, create_indexes, err);
 	rc_back = conn_exec(&st->conn,
 			    "PRAGMA cache_size = -65536;"
-			    "PRAGMA cache_spill = ON;"
 			    "PRAGMA temp_store = MEMORY;",
 			    err);
 	return rc ? rc : rc_back;
@@ -130,7 +132,8 @@ static int seal_some(struct store *st, uint64_t *moved, struct weft_err *err)
 		before = sqlite3_total_changes64(st->conn.db);
 	if (!rc)
 		rc = move_rows(st, first + SEAL_ROWS, whole,
-			       st->sealed_rows <= st->tail_rows, err);
+			       st->sealed_rows <= REBUILD_RATIO * st->tail_rows,
+			       err);
 	if (!rc)
 		rc = conn_commit(&st->conn, err);
 	if (rc)
