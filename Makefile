@@ -142,11 +142,19 @@ $(B)/load/stuck_fs: tests/load/fuse/stuck_fs.c
 	$(Q)$(CC) -O2 $(WARN) $(shell pkg-config --cflags fuse3) \
 		-o $@ $< $(shell pkg-config --libs fuse3)
 
+# Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
+# -fsanitize=fuzzer in its place they look for more.
+FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/f_*.c))
+$(B)/fuzz/f_%: $(B)/tests/fuzz/f_%.o $(B)/tests/fuzz/replay.o \
+		$(B)/collector.a $(B)/store.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 LIVE := $(wildcard tests/live/[0-9]*.sh)
 PROVE = WEFT_BUILD=$(abspath $(B)) prove -e '' --comments
-tests: all known $(B)/load/stuck_fs $(UNIT)
+tests: all known $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 
 check:
 	$(Q)tools/setup.sh
@@ -157,7 +165,7 @@ check:
 check-asan:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) --no-print-directory SAN=address,undefined check-user
-check-user: all known $(UNIT)
+check-user: all known $(UNIT) $(FUZZ)
 	$(Q)$(PROVE) $(UNIT) $(CLI)
 
 # No warning by either compiler, the format, the layers, the scripts.

@@ -132,13 +132,15 @@ static void look(struct discovery *d, struct watched *w)
 {
 	struct looking *looking = malloc(sizeof(*looking));
 
-	if (!looking) {
-		d->deferred++;
+	if (looking)
+		*looking = (struct looking){ d, w };
+	if (looking &&
+	    !inspect_context(d->inspect, &w->who, on_context, looking)) {
+		w->asked = true;
 		return;
 	}
-	*looking = (struct looking){ d, w };
-	w->asked = true;
-	inspect_context(d->inspect, &w->who, on_context, looking);
+	free(looking);
+	d->deferred++;
 }
 
 /* Look at what is due, and forget the dead. */

@@ -106,12 +106,17 @@ static void ask(struct naming *n, struct group *g)
 		.exec_seq = b->exec_seq,
 	};
 
-	if (b->kind == STORE_JIT)
-		inspect_perf_map(n->inspect, &who, 0, g->address, g->n,
-				 on_names, g);
-	else
-		inspect_names(n->inspect, &b->file, g->address, g->n, on_names,
-			      g);
+	int rc = b->kind == STORE_JIT
+			 ? inspect_perf_map(n->inspect, &who, 0, g->address,
+					    g->n, on_names, g)
+			 : inspect_names(n->inspect, &b->file, g->address, g->n,
+					 on_names, g);
+
+	if (rc) {
+		/* Out of memory: they stay unnamed. */
+		n->waiting -= g->n;
+		free(g);
+	}
 }
 
 static int by_binary(const void *a, const void *b)

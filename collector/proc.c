@@ -459,8 +459,11 @@ static bool ask(struct procs *p, struct proc *proc, bool for_maps)
 	*asked = (struct asked){ p, proc, for_maps };
 	proc->refs++;
 	proc->details_asked = true;
-	inspect_process(p->opts.inspect, &proc->who, on_process, asked);
-	return true;
+	if (!inspect_process(p->opts.inspect, &proc->who, on_process, asked))
+		return true;
+	unref(proc);
+	free(asked);
+	return false;
 }
 
 bool procs_want_maps(struct procs *p, struct proc *child)

@@ -109,9 +109,12 @@ static void want_roots(struct resolver *r, struct binary *b)
 	if (!asked)
 		return;
 	*asked = (struct roots_asked){ r, b };
+	if (inspect_roots(r->inspect, &b->file, on_roots, asked)) {
+		free(asked);
+		return;
+	}
 	b->roots_state = BINARY_ROOTS_ASKED;
 	r->roots_waiting++;
-	inspect_roots(r->inspect, &b->file, on_roots, asked);
 }
 
 void resolve_want_roots(struct resolver *r, const struct harvest *h)

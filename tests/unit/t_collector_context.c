@@ -20,6 +20,7 @@
 
 #include "collector/context_process.h"
 #include "collector/context_tls.h"
+#include "tests/unit/skip.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 /* ---- header and payload */
@@ -220,7 +221,7 @@ static void the_executables_offset_follows_the_segment(void **state)
 	}
 #else
 	(void)rows;
-	skip();
+	SKIP_BECAUSE("cannot be built here");
 #endif
 }
 
@@ -406,7 +407,7 @@ static void check_program(const char *flags)
 
 	snprintf(command, sizeof(command), "cc $W %s -o w", flags);
 	if (!build(command))
-		skip();
+		SKIP_BECAUSE("cannot be built here");
 	check_live(built_path("w"), NULL, NULL, WEFT_CONTEXT_STATIC);
 }
 
@@ -456,7 +457,7 @@ static void check_library(const char *flags, enum weft_context_kind kind)
 		 "-Wl,-rpath,'$ORIGIN'",
 		 flags);
 	if (!build(command))
-		skip();
+		SKIP_BECAUSE("cannot be built here");
 	check_live(built_path("w"), NULL, NULL, kind);
 }
 
@@ -488,7 +489,7 @@ static void check_loaded(const char *flags, const char *again,
 		 "cc $W -DCTX_MAIN -o w",
 		 flags);
 	if (!build(command))
-		skip();
+		SKIP_BECAUSE("cannot be built here");
 	check_live(built_path("w"), built_path("libw.so"), again, kind);
 }
 
@@ -517,7 +518,7 @@ static void descriptors_of_a_block_too_large_to_be_static(void **state)
 		   "{ return big; }' >big.c && cc $W -DCTX_SLOT -fPIC -shared "
 		   "-mtls-dialect=gnu2 big.c -o libw.so && "
 		   "cc $W -DCTX_MAIN -o w"))
-		skip();
+		SKIP_BECAUSE("cannot be built here");
 	check_live(built_path("w"), built_path("libw.so"), NULL,
 		   WEFT_CONTEXT_DTV);
 }

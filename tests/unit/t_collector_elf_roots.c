@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "collector/elf_roots.h"
+#include "tests/unit/skip.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 static const char chain_c[] =
@@ -81,8 +82,7 @@ static void check(const char *flags)
 		 "./chain >out",
 		 flags);
 	if (!built_run(command)) {
-		print_message("cannot build with %s\n", flags);
-		skip();
+		SKIP_BECAUSE(flags);
 	}
 	out = fopen(built_path("out"), "re");
 	assert_non_null(out);

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "collector/elf_symbols.h"
+#include "tests/unit/skip.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 enum {
@@ -103,8 +104,7 @@ static void try_variant(const char *flags)
 		 "&& ./probe >out",
 		 flags);
 	if (!built_run(command)) {
-		print_message("cannot build with %s\n", flags);
-		skip();
+		SKIP_BECAUSE(flags);
 	}
 	expect_names("probe");
 }

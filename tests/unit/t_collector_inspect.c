@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "collector/inspect.h"
+#include "tests/unit/skip.h"
 
 struct fixture {
 	uv_loop_t loop;
@@ -370,8 +371,7 @@ static void a_target_that_never_answers_costs_only_itself(void **state)
 	pid = start_stuck();
 	if (!pid) {
 		close_all(&f);
-		print_message("no userfaultfd here\n");
-		skip();
+		SKIP_BECAUSE("no userfaultfd here");
 	}
 	stuck = identify(pid);
 	ask_context(&f, &stuck);
@@ -404,8 +404,7 @@ static void a_bar_ends(void **state)
 	pid = start_stuck();
 	if (!pid) {
 		close_all(&f);
-		print_message("no userfaultfd here\n");
-		skip();
+		SKIP_BECAUSE("no userfaultfd here");
 	}
 	stuck = identify(pid);
 	for (int i = 0; i < 3; i++) {
@@ -457,8 +456,7 @@ static void an_inspector_that_dies_is_replaced(void **state)
 	pid = start_stuck();
 	if (!pid) {
 		close_all(&f);
-		print_message("no userfaultfd here\n");
-		skip();
+		SKIP_BECAUSE("no userfaultfd here");
 	}
 	ask_context(&f, &who);
 	run_until_answered(&f);

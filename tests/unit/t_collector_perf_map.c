@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "collector/perf_map.h"
+#include "tests/unit/skip.h"
 
 static void feed(struct perf_map *map, const char *text, size_t size)
 {
@@ -231,8 +232,7 @@ static void anothers_file_is_refused(void **state)
 	struct root *root = *state;
 
 	if (geteuid()) {
-		print_message("only root can give files away\n");
-		skip();
+		SKIP_BECAUSE("only root can give files away");
 	}
 	put(root, "tmp/perf-1.map");
 	assert_int_equal(fchownat(root->fd, "tmp/perf-1.map", 4321, 4321, 0),
