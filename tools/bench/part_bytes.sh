@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Size of a recording against perf.data, in turn on the same kind of load: one
+# that repeats few stacks, and a compiler, which hardly repeats any.
+set -eu
+# shellcheck source=tools/bench/measure.sh
+. "$(dirname "$0")/measure.sh"
+title "bytes: recordings of $full_seconds s"
+needs_root bytes
+needs perf
+needs g++
+
+make_sources() {
+	i=0
+	while [ $i -lt 8 ]; do
+		cat >"$dir/source$i.cc" <<-SOURCE
+			#include <algorithm>
+			#include <iostream>
+			#include <map>
+			#include <numeric>
+			#include <regex>
+			#include <set>
+			#include <string>
+			#include <tuple>
+			#include <unordered_map>
+			#include <variant>
+			#include <vector>
+			template <int N> struct key { int v; std::string s;
+			  bool operator<(const key &o) const {
+			    return std::tie(v, s) < std::tie(o.v, o.s); } };
+			template <int N> int work(const std::string &text) {
+			  std::map<key<N>, std::vector<std::string>> m;
+			  std::unordered_map<int, std::set<key<N>>> u;
+			  std::variant<int, key<N>, std::string> x = key<N>{N, text};
+			  std::regex r("([a-z]+)(" + std::to_string(N) + ")*");
+			  for (std::sregex_iterator i(text.begin(), text.end(), r), e;
+			       i != e; ++i) {
+			    m[key<N>{N, i->str()}].push_back(i->str());
+			    u[N].insert(key<N>{N, i->str()});
+			  }
+			  std::vector<key<N>> v;
+			  for (auto &p : m) v.push_back(p.first);
+			  std::stable_sort(v.begin(), v.end());
+			  std::sort(v.rbegin(), v.rend());
+			  return (int)v.size() + (int)u.size() + std::visit(
+			    [](auto &&a) { return (int)sizeof(a); }, x);
+			}
+			template <int N> int all(const std::string &t) {
+			  if constexpr (N % 40 == 0) return work<N>(t);
+			  else return work<N>(t) + all<N - 1>(t);
+			}
+			int use$i(const std::string &t) { return all<$((40 * i + 39))>(t); }
+		SOURCE
+		i=$((i + 1))
+	done
+}
+
+start_known() {
+	for cpu in $(cpus); do
+		if [ $((cpu % 2)) -eq 0 ]; then
+			start_on "$cpu" "$load/deep" 20 3600
+		else
+			start_on "$cpu" "$load/shape" 3600
+		fi
+	done
+	sleep 0.5
+}
+
+# $0 and $i are the inner shell's
+# shellcheck disable=SC2016
+start_compile() {
+	for cpu in $(cpus); do
+		start_on "$cpu" sh -c 'i=$1; while g++ -std=c++17 -O2 -c \
+			-o /dev/null "$2/source$((i % 8)).cc"; do
+				i=$((i + 1)); done' sh "$((cpu * 4))" "$dir"
+	done
+	sleep 0.5
+}
+
+size() {
+	stat -c %s "$1"
+}
+
+# one LOAD FILE RECORDER...: size after close
+one() {
+	one_load=$1
+	one_file=$2
+	shift 2
+	"start_$one_load"
+	quietly "$@"
+	stop_load
+	size "$one_file"
+}
+
+# Which tables and indexes the bytes are in.
+break_down() {
+	ask "$1" "
+		WITH part AS (
+		  SELECT name, sum(pgsize) AS bytes, sum(payload) AS payload,
+		         sum(iif(pagetype = 'leaf', ncell, 0)) AS cells
+		    FROM dbstat GROUP BY name)
+		SELECT printf('    %-26s %9d B %5.1f %% %8d cells %6.1f B each',
+		              name, bytes, 100.0 * bytes / sum(bytes) OVER (),
+		              cells, 1.0 * bytes / max(cells, 1))
+		  FROM part ORDER BY bytes DESC LIMIT 14" 2>/dev/null ||
+		echo "    (this sqlite3 has no dbstat)"
+	ask "$1" "
+		SELECT printf('    %d counted in %d rows on %d stacks, %d in '
+		              || 'detail, %d frames, %d functions',
+		  (SELECT sum(count) FROM stack_count),
+		  (SELECT count(*) FROM stack_count),
+		  (SELECT count(*) FROM stack), (SELECT count(*) FROM sample),
+		  (SELECT count(*) FROM frame), (SELECT count(*) FROM function))"
+}
+
+# compare LOAD WORDS GOAL
+compare() {
+	weft_bytes=$(one "$1" "$dir/b.db" "$weft" record -q -a \
+		-d "$full_seconds" -o "$dir/b.db")
+	perf_bytes=$(one "$1" "$dir/perf.data" perf record -q -N -g -a \
+		-e cpu-clock -F 997 -o "$dir/perf.data" -- sleep "$full_seconds")
+	shape_bytes=$(one "$1" "$dir/s.db" "$weft" record -q -a --detail off \
+		-d "$full_seconds" -o "$dir/s.db")
+	figure "$2: weft" "$weft_bytes" B
+	break_down "$dir/b.db"
+	figure "$2: weft --detail off" "$shape_bytes" B
+	figure "$2: perf record -g -a" "$perf_bytes" B
+	ratio "$2: ratio" "$weft_bytes" "$perf_bytes" "$3"
+	ratio "$2: ratio without detail" "$shape_bytes" "$perf_bytes" "$3"
+}
+
+make_sources
+compare known "known load" 0.05
+compare compile "C++ compile" 0.5
