@@ -10,6 +10,7 @@
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/stacks.h"
+#include "query/sums.h"
 
 enum by {
 	BY_FUNCTION,
@@ -260,6 +261,42 @@ static int add_task(struct top *top, sqlite3_stmt *stmt,
 	return 0;
 }
 
+/* All threads: a pass over all samples, then the names of who has any. */
+static int load_threads(struct top *top, size_t part, struct weft_err *err)
+{
+	struct db *db = top->report.db;
+	struct sums sums = { 0 };
+	struct tally tally;
+	sqlite3_stmt *stmt;
+	size_t i;
+	int rc;
+
+	rc = query(top, part, QUERY_SQL_TOP_SAMPLES, &stmt, err);
+	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
+		tally = ledger_sample(&top->report.ledger,
+				      sqlite3_column_int64(stmt, 1),
+				      sqlite3_column_double(stmt, 2),
+				      sqlite3_column_double(stmt, 3));
+		rc = sums_add(&sums, sqlite3_column_int64(stmt, 0), &tally, 0,
+			      0);
+		if (rc)
+			rc = no_memory(err);
+	}
+	for (i = 0; !rc && i < sums.n; i++) {
+		rc = query(top, part, QUERY_SQL_TOP_THREAD, &stmt, err);
+		if (rc)
+			break;
+		sqlite3_bind_int64(stmt, 5, sums.rows[i].key);
+		rc = db_step(db, stmt, err);
+		if (rc > 0)
+			rc = add_task(top, stmt, &sums.rows[i].tally)
+				     ? no_memory(err)
+				     : 0;
+	}
+	sums_release(&sums);
+	return rc;
+}
+
 static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 {
 	bool whole = top->report.range.is_whole;
@@ -268,9 +305,10 @@ static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 	enum query_sql id;
 	int rc;
 
+	if (top->by == BY_THREAD && !top->trace)
+		return load_threads(top, part, err);
 	if (top->by == BY_THREAD)
-		id = top->trace ? QUERY_SQL_TOP_THREADS_TRACE
-				: QUERY_SQL_TOP_THREADS;
+		id = QUERY_SQL_TOP_THREADS_TRACE;
 	else if (top->trace)
 		id = QUERY_SQL_TOP_PROCESSES_TRACE;
 	else

@@ -37,19 +37,16 @@ FROM (SELECT process_id, sum(count) AS count, sum(value) AS value
 LEFT JOIN process p ON p.id = t.process_id
 WHERE ?4 IS NULL OR p.pid = ?4;
 
--- name: top_threads
-SELECT t.id, p.pid, t.tid, t.comm, p.service, p.exe,
-       s.interval_id, s.count, s.weight, s.weight_sq, s.value
-FROM (SELECT thread_id, interval_id, count(*) AS count,
-             sum(weight) AS weight, sum(weight * weight) AS weight_sq,
-             sum(weight * value) AS value
-        FROM sample
-       WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
-       GROUP BY thread_id, interval_id) s
-LEFT JOIN thread t ON t.id = s.thread_id
-LEFT JOIN process p ON p.id = t.process_id
-WHERE ?4 IS NULL OR p.pid = ?4
-ORDER BY t.id;
+-- name: top_samples
+-- Samples one by one: summed in C, where it takes no sorting.
+SELECT thread_id, interval_id, weight, value FROM sample
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
+
+-- name: top_thread
+-- Columns as the statements below: key, pid, tid, comm, service, exe.
+SELECT t.id, p.pid, t.tid, t.comm, p.service, p.exe
+FROM thread t LEFT JOIN process p ON p.id = t.process_id
+WHERE t.id = ?5 AND (?4 IS NULL OR p.pid = ?4);
 
 -- name: top_threads_trace
 SELECT t.id, p.pid, t.tid, t.comm, p.service, p.exe,

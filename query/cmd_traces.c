@@ -10,6 +10,7 @@
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/stacks.h"
+#include "query/sums.h"
 
 enum sort {
 	SORT_CPU,
@@ -29,6 +30,13 @@ static const char *const sort_words[SORT_COUNT + 1] = {
 enum {
 	FEW_SAMPLES = 3
 };
+
+/* A function on more of the samples than that: reading all of them in order
+ * is quicker than seeking them one by one. */
+static const double SCAN_FROM_SHARE = 0.02;
+
+/* Samples near the ends of an interval may be stamped a little outside. */
+static const int64_t SLACK_NS = 1000000000;
 
 struct traces_opts {
 	struct cli_common common;
@@ -59,12 +67,11 @@ static const struct cli_command command = {
 	.max_operands = 1,
 };
 
+/* A row that is printed. */
 struct row {
-	int64_t id;
-	struct tally tally;
-	struct stats_interval interval; /* of tally.estimate */
-	int64_t first_ns, last_ns;      /* boot */
-	char hex[33];                   /* of the rows to be printed */
+	struct sum sum;                 /* its key is the trace's id */
+	struct stats_interval interval; /* of sum.tally.estimate */
+	char hex[33];
 };
 
 struct traces {
@@ -72,13 +79,15 @@ struct traces {
 	struct stacks *stacks; /* owned; NULL without --on */
 	const char *on;
 	enum sort sort;
-	struct row *rows; /* owned */
+	struct sums sums;
+	struct row *rows; /* owned: the sums in their order */
 	size_t n_rows;
 };
 
 static void traces_release(struct traces *t)
 {
 	free(t->rows);
+	sums_release(&t->sums);
 	stacks_free(t->stacks);
 	report_close(&t->report);
 }
@@ -88,152 +97,133 @@ static int no_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory for the traces");
 }
 
-static void combine(struct row *row, const struct row *more)
-{
-	tally_add(&row->tally, &more->tally);
-	if (more->first_ns < row->first_ns)
-		row->first_ns = more->first_ns;
-	if (more->last_ns > row->last_ns)
-		row->last_ns = more->last_ns;
-}
-
-/* Add to the last row if that is of the same trace, else begin one. */
-static int add(struct traces *t, const struct row *more)
-{
-	struct row *grown = t->rows;
-
-	if (t->n_rows && t->rows[t->n_rows - 1].id == more->id) {
-		combine(&t->rows[t->n_rows - 1], more);
-		return 0;
-	}
-	if ((t->n_rows & (t->n_rows - 1)) == 0) /* a power of two: full */
-		grown = reallocarray(t->rows, t->n_rows ? 2 * t->n_rows : 1,
-				     sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	t->rows = grown;
-	grown[t->n_rows++] = *more;
-	return 0;
-}
-
 /* The sums that the writer kept: all samples of the file. */
 static int load_totals(struct traces *t, struct weft_err *err)
 {
-	struct row row = { 0 };
+	struct tally tally;
 	sqlite3_stmt *stmt;
-	double weight;
 	int rc;
 
 	rc = db_query(t->report.db, QUERY_SQL_TRACES_TOTALS, &stmt, err);
 	if (rc)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		row.id = sqlite3_column_int64(stmt, 0);
-		row.tally.count = (uint64_t)sqlite3_column_int64(stmt, 1);
-		if (row.tally.count == 0)
+		tally.count = (uint64_t)sqlite3_column_int64(stmt, 1);
+		if (tally.count == 0)
 			continue;
-		weight = sqlite3_column_double(stmt, 2);
-		row.tally.weight = weight;
-		row.tally.weight_sq = weight * weight / (double)row.tally.count;
-		row.tally.estimate = sqlite3_column_double(stmt, 3);
-		row.first_ns = sqlite3_column_int64(stmt, 4);
-		row.last_ns = sqlite3_column_int64(stmt, 5);
-		if (add(t, &row))
+		tally.weight = sqlite3_column_double(stmt, 2);
+		tally.weight_sq =
+			tally.weight * tally.weight / (double)tally.count;
+		tally.estimate = sqlite3_column_double(stmt, 3);
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
+			     sqlite3_column_int64(stmt, 4),
+			     sqlite3_column_int64(stmt, 5)))
 			return no_memory(err);
 	}
 	return rc;
-}
-
-static int compare_ids(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* Several stacks or recordings gave rows of the same trace: combine them. */
-static void merge(struct traces *t)
-{
-	size_t i, last = 0;
-
-	if (t->n_rows == 0)
-		return;
-	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_ids);
-	for (i = 1; i < t->n_rows; i++)
-		if (t->rows[i].id == t->rows[last].id)
-			combine(&t->rows[last], &t->rows[i]);
-		else
-			t->rows[++last] = t->rows[i];
-	t->n_rows = last + 1;
 }
 
 /*
  * What the kept sums lack: in an interval whose detail was stored in part
  * only, each sample stands for more. factor - 1 times its samples is added.
  */
-static int make_up(struct traces *t, int64_t interval_id, double factor,
+static int make_up(struct traces *t, const struct ledger_factor *f,
 		   struct weft_err *err)
 {
 	struct db *db = t->report.db;
-	struct row key, *row;
-	struct tally more;
+	double extra = 1 - 1 / f->factor; /* of what has the factor in it */
 	sqlite3_stmt *stmt;
+	struct tally more;
 	int64_t start, end;
 	int rc;
 
 	rc = db_query(db, QUERY_SQL_TRACES_INTERVAL_TIME, &stmt, err);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(stmt, 1, interval_id);
+	sqlite3_bind_int64(stmt, 1, f->interval_id);
 	rc = db_step(db, stmt, err);
 	if (rc <= 0)
 		return rc;
-	/* samples near its ends may be stamped a little outside */
-	start = sqlite3_column_int64(stmt, 0) - 1000000000;
-	end = sqlite3_column_int64(stmt, 1) + 1000000000;
+	start = sqlite3_column_int64(stmt, 0);
+	end = sqlite3_column_int64(stmt, 1);
 	rc = range_query(&t->report.range, 0, db, QUERY_SQL_TRACES_LOSSY, &stmt,
 			 err);
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(stmt, 4, interval_id);
-	sqlite3_bind_int64(stmt, 5, start);
-	sqlite3_bind_int64(stmt, 6, end);
+	sqlite3_bind_int64(stmt, 4, f->interval_id);
+	sqlite3_bind_int64(stmt, 5, start - SLACK_NS);
+	sqlite3_bind_int64(stmt, 6, end + SLACK_NS);
 	while ((rc = db_step(db, stmt, err)) > 0) {
-		key.id = sqlite3_column_int64(stmt, 0);
-		row = bsearch(&key, t->rows, t->n_rows, sizeof(key),
-			      compare_ids);
-		if (!row)
-			continue;
 		more = ledger_tally(&t->report.ledger, stmt, 1);
-		row->tally.weight += more.weight * (1 - 1 / factor);
-		row->tally.weight_sq += more.weight_sq * (1 - 1 / factor);
-		row->tally.estimate += more.estimate * (1 - 1 / factor);
+		more.count = 0; /* they are counted already */
+		more.weight *= extra;
+		more.weight_sq *= extra;
+		more.estimate *= extra;
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &more,
+			     sqlite3_column_int64(stmt, 6),
+			     sqlite3_column_int64(stmt, 6)))
+			return no_memory(err);
 	}
 	return rc;
 }
 
-static int load_samples(struct traces *t, size_t part, int64_t stack_id,
-			struct weft_err *err)
+/* Add the rows of a statement; with wanted only those on its stacks. */
+static int add_samples(struct traces *t, sqlite3_stmt *stmt,
+		       const struct sums *wanted, struct weft_err *err)
 {
-	enum query_sql id =
-		t->on ? QUERY_SQL_TRACES_ON_STACK : QUERY_SQL_TRACES_PART;
-	struct row row = { 0 };
-	sqlite3_stmt *stmt;
+	struct tally tally;
+	int64_t time_ns;
 	int rc;
 
-	rc = range_query(&t->report.range, part, t->report.db, id, &stmt, err);
-	if (rc)
-		return rc;
-	if (t->on)
-		sqlite3_bind_int64(stmt, 4, stack_id);
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		row.id = sqlite3_column_int64(stmt, 0);
-		row.tally = ledger_tally(&t->report.ledger, stmt, 1);
-		row.first_ns = sqlite3_column_int64(stmt, 6);
-		row.last_ns = sqlite3_column_int64(stmt, 7);
-		if (add(t, &row))
+		if (wanted && !sums_find(wanted, sqlite3_column_int64(stmt, 5)))
+			continue;
+		tally = ledger_sample(&t->report.ledger,
+				      sqlite3_column_int64(stmt, 1),
+				      sqlite3_column_double(stmt, 2),
+				      sqlite3_column_double(stmt, 3));
+		time_ns = sqlite3_column_int64(stmt, 4);
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
+			     time_ns, time_ns))
 			return no_memory(err);
 	}
+	return rc;
+}
+
+/* All samples in the order of the file. */
+static int scan_samples(struct traces *t, const struct sums *wanted,
+			struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->report.range.n_parts; i++) {
+		rc = range_query(&t->report.range, i, t->report.db,
+				 QUERY_SQL_TRACES_SAMPLES, &stmt, err);
+		if (!rc)
+			rc = add_samples(t, stmt, wanted, err);
+	}
+	return rc;
+}
+
+/* Those of a few stacks, by their index. */
+static int seek_samples(struct traces *t, const struct sums *wanted,
+			struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->report.range.n_parts; i++)
+		for (k = 0; !rc && k < wanted->n; k++) {
+			rc = range_query(&t->report.range, i, t->report.db,
+					 QUERY_SQL_TRACES_ON_STACK, &stmt, err);
+			if (rc)
+				return rc;
+			sqlite3_bind_int64(stmt, 4, wanted->rows[k].key);
+			rc = add_samples(t, stmt, NULL, err);
+		}
 	return rc;
 }
 
@@ -280,48 +270,50 @@ static int nothing_on(const struct traces *t, uint64_t counted,
 
 static int load_on(struct traces *t, struct weft_err *err)
 {
-	const struct range *range = &t->report.range;
+	struct sums wanted = { 0 }; /* stacks with the function on them */
 	const struct tally *tally;
-	uint64_t counted = 0;
+	struct tally counted = { 0 };
 	size_t at = 0, i;
 	int64_t id;
 	int rc;
 
 	rc = stacks_load(&t->stacks, t->report.db, err);
-	for (i = 0; !rc && i < range->n_parts; i++)
+	for (i = 0; !rc && i < t->report.range.n_parts; i++)
 		rc = load_shape(t, i, err);
 	while (!rc && (at = stacks_next(t->stacks, at, &id, &tally))) {
 		if (!stacks_has(t->stacks, id, t->on))
 			continue;
-		counted += tally->count;
-		for (i = 0; !rc && i < range->n_parts; i++)
-			rc = load_samples(t, i, id, err);
+		tally_add(&counted, tally);
+		if (sums_add(&wanted, id, tally, 0, 0))
+			rc = no_memory(err);
 	}
-	if (rc)
-		return rc;
-	merge(t);
-	return t->n_rows ? 0 : nothing_on(t, counted, err);
+	if (!rc && tally_share(&counted, &stacks_quality(t->stacks)->all) >
+			   SCAN_FROM_SHARE)
+		rc = scan_samples(t, &wanted, err);
+	else if (!rc)
+		rc = seek_samples(t, &wanted, err);
+	sums_release(&wanted);
+	if (!rc && t->sums.n == 0)
+		rc = nothing_on(t, counted.count, err);
+	return rc;
 }
 
 static int load(struct traces *t, struct weft_err *err)
 {
 	const struct ledger *ledger = &t->report.ledger;
 	size_t i;
-	int rc = 0;
+	int rc;
 
 	if (t->on)
 		return load_on(t, err);
 	if (t->report.range.is_all && t->report.range.n_parts == 1) {
 		rc = load_totals(t, err);
 		for (i = 0; !rc && i < ledger->n_factors; i++)
-			rc = make_up(t, ledger->factors[i].interval_id,
-				     ledger->factors[i].factor, err);
+			rc = make_up(t, &ledger->factors[i], err);
 	} else {
-		for (i = 0; !rc && i < t->report.range.n_parts; i++)
-			rc = load_samples(t, i, 0, err);
-		merge(t);
+		rc = scan_samples(t, NULL, err);
 	}
-	if (!rc && t->n_rows == 0)
+	if (!rc && t->sums.n == 0)
 		rc = weft_fail(err, -ENODATA,
 			       "no sample of '%s' carries a trace ID; `weft "
 			       "loss` shows how reading them ended",
@@ -340,46 +332,57 @@ static int compare_cpu(const void *a, const void *b)
 	int order = descending(x->interval.lo, y->interval.lo);
 
 	if (!order)
-		order = descending(x->tally.estimate, y->tally.estimate);
-	return order ? order : compare_ids(a, b);
+		order = descending(x->sum.tally.estimate,
+				   y->sum.tally.estimate);
+	if (!order)
+		order = x->sum.key < y->sum.key ? -1 : 1;
+	return order;
 }
 
 static int compare_samples(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	if (x->tally.count != y->tally.count)
-		return x->tally.count > y->tally.count ? -1 : 1;
+	if (x->sum.tally.count != y->sum.tally.count)
+		return x->sum.tally.count > y->sum.tally.count ? -1 : 1;
 	return compare_cpu(a, b);
+}
+
+static int64_t extent_ns(const struct row *row)
+{
+	return row->sum.last_ns - row->sum.first_ns;
 }
 
 static int compare_extent(const void *a, const void *b)
 {
-	const struct row *x = a, *y = b;
-	int64_t dx = x->last_ns - x->first_ns, dy = y->last_ns - y->first_ns;
-
-	if (dx != dy)
-		return dx > dy ? -1 : 1;
+	if (extent_ns(a) != extent_ns(b))
+		return extent_ns(a) > extent_ns(b) ? -1 : 1;
 	return compare_cpu(a, b);
 }
 
-static void sort_rows(struct traces *t)
+static int sort_rows(struct traces *t, struct weft_err *err)
 {
 	static int (*const compare[SORT_COUNT])(const void *, const void *) = {
 		compare_cpu,
 		compare_samples,
 		compare_extent,
 	};
-	struct row *row;
+	const struct tally *tally;
 	size_t i;
 
+	t->rows = calloc(t->sums.n, sizeof(*t->rows));
+	if (!t->rows)
+		return no_memory(err);
+	t->n_rows = t->sums.n;
 	for (i = 0; i < t->n_rows; i++) {
-		row = &t->rows[i];
-		row->interval = stats_request_ns(
-			(double)row->tally.count,
-			row->tally.estimate / (double)row->tally.count, true);
+		t->rows[i].sum = t->sums.rows[i];
+		tally = &t->rows[i].sum.tally;
+		t->rows[i].interval = stats_request_ns(
+			(double)tally->count,
+			tally->estimate / (double)tally->count, true);
 	}
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare[t->sort]);
+	return 0;
 }
 
 /* Look up the IDs of the first n rows. */
@@ -393,7 +396,7 @@ static int find_ids(struct traces *t, size_t n, struct weft_err *err)
 		rc = db_query(t->report.db, QUERY_SQL_TRACES_HEX, &stmt, err);
 		if (rc)
 			return rc;
-		sqlite3_bind_int64(stmt, 1, t->rows[i].id);
+		sqlite3_bind_int64(stmt, 1, t->rows[i].sum.key);
 		rc = db_step(t->report.db, stmt, err);
 		if (rc < 0)
 			return rc;
@@ -421,16 +424,16 @@ static int print_table(const struct traces *t, size_t n, struct weft_err *err)
 		return no_memory(err);
 	for (i = 0; i < n; i++) {
 		row = &t->rows[i];
-		table_text(table, row->tally.count < FEW_SAMPLES
-					  ? "-"
-					  : FIGURE(figure_value,
-						   row->tally.estimate, unit));
+		table_text(table,
+			   row->sum.tally.count < FEW_SAMPLES
+				   ? "-"
+				   : FIGURE(figure_value,
+					    row->sum.tally.estimate, unit));
 		table_text(table,
 			   FIGURE(figure_value_interval, row->interval, unit));
 		table_text(table,
-			   FIGURE(figure_count, (double)row->tally.count));
-		table_text(table, FIGURE(figure_ns, (double)(row->last_ns -
-							     row->first_ns)));
+			   FIGURE(figure_count, (double)row->sum.tally.count));
+		table_text(table, FIGURE(figure_ns, (double)extent_ns(row)));
 		table_text(table, row->hex);
 	}
 	rc = report_print_table(table, err);
@@ -485,11 +488,11 @@ static void print_json(const struct traces *t, size_t n)
 		row = &t->rows[i];
 		json_object(&j, NULL);
 		json_text(&j, "trace_id", row->hex);
-		json_int(&j, "samples", (int64_t)row->tally.count);
-		json_real(&j, key, row->tally.estimate);
+		json_int(&j, "samples", (int64_t)row->sum.tally.count);
+		json_real(&j, key, row->sum.tally.estimate);
 		json_interval(&j, key, row->interval);
-		json_int(&j, "first_after_start_ns", row->first_ns - start);
-		json_int(&j, "extent_ns", row->last_ns - row->first_ns);
+		json_int(&j, "first_after_start_ns", row->sum.first_ns - start);
+		json_int(&j, "extent_ns", extent_ns(row));
 		json_end_object(&j);
 	}
 	json_end_array(&j);
@@ -505,9 +508,10 @@ static int run(struct traces *t, const struct traces_opts *opts,
 
 	if (!rc)
 		rc = load(t, err);
+	if (!rc)
+		rc = sort_rows(t, err);
 	if (rc)
 		return rc;
-	sort_rows(t);
 	n = opts->rows && opts->rows < t->n_rows ? opts->rows : t->n_rows;
 	rc = find_ids(t, n, err);
 	if (rc)

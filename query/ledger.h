@@ -58,6 +58,10 @@ double ledger_factor(const struct ledger *l, int64_t interval_id);
 struct tally ledger_tally(const struct ledger *l, struct sqlite3_stmt *stmt,
 			  int column);
 
+/* The tally of one sample of an interval, with its factor applied. */
+struct tally ledger_sample(const struct ledger *l, int64_t interval_id,
+			   double weight, double value);
+
 /* Shares of what was due that were lost, 0 to 1. */
 double ledger_shape_loss(const struct ledger *l);
 double ledger_detail_loss(const struct ledger *l);

@@ -47,17 +47,16 @@ INSERT INTO frame_function VALUES
 
 INSERT INTO stack_node VALUES
   (1, 0, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 4, 5), (6, 3, 6), (7, 2, 7),
-  (8, 3, 8), (9, -2, 3), (10, -1, 2), (11, 10, 3), (12, -4, 0), (13, 3, 9),
-  (14, 3, 10);
+  (8, 3, 8), (9, -2, 3), (10, -1, 2), (11, 10, 3), (13, 3, 9), (14, 3, 10);
 INSERT INTO stack VALUES
   (4, 'complete', 4), (5, 'complete', 5), (6, 'complete', 4),
   (7, 'complete', 3), (8, 'complete', 4), (9, 'broken', 1),
-  (11, 'truncated', 2), (12, 'lost', 0), (13, 'complete', 4),
+  (11, 'truncated', 2), (-4, 'lost', 0), (13, 'complete', 4),
   (14, 'complete', 4);
 
 WITH i(id) AS (VALUES (1), (2)), c(process, stack, count) AS (VALUES
   (1, 4, 60), (1, 5, 20), (1, 6, 15), (2, 6, 9), (1, 7, 10), (1, 8, 10),
-  (1, 9, 5), (1, 11, 5), (1, 12, 3), (1, 13, 12), (1, 14, 1))
+  (1, 9, 5), (1, 11, 5), (1, -4, 3), (1, 13, 12), (1, 14, 1))
 INSERT INTO stack_count
 SELECT i.id, 1, c.process, c.stack, c.count, c.count * 10000000 FROM i, c;
 INSERT INTO stack_total
@@ -80,7 +79,7 @@ SELECT
   i % 2,
   iif(i % 14 < 8, 1, iif(i % 14 < 12, 2, 3)),
   CASE i % 14 WHEN 5 THEN 5 WHEN 6 THEN 8 WHEN 7 THEN 13 WHEN 9 THEN 7
-    WHEN 10 THEN 11 WHEN 12 THEN 6 WHEN 13 THEN 12 ELSE 4 END,
+    WHEN 10 THEN 11 WHEN 12 THEN 6 WHEN 13 THEN -4 ELSE 4 END,
   10000000, 10.0,
   iif(i % 14 < 8, 1, iif(i % 14 < 11, 2, iif(i = 11, 3, NULL))),
   iif(i % 14 < 11 OR i = 11, x'00f067aa0ba902b7', NULL),
