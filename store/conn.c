@@ -13,8 +13,12 @@ _Static_assert((int)STORE_MIGRATIONS == STORE_SCHEMA_VERSION,
 
 static int to_errno(const struct conn *conn, int rc)
 {
+	int now = errno;
 	int system = conn->db ? sqlite3_system_errno(conn->db) : 0;
 
+	/* A commit that fails does not record it. */
+	if (!system)
+		system = now;
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
 		return -ENOSPC;
