@@ -17,6 +17,7 @@ ROUTE_FUNCTION static uint64_t checkout_check_stock(unsigned int items,
 {
 	uint64_t sum = 0;
 
+	KEEP_FRAME();
 	for (uint64_t item = 0; item < items; item++) {
 		uint64_t shelf = seed ^ item;
 
@@ -32,6 +33,7 @@ ROUTE_FUNCTION static uint64_t checkout_price_cart(unsigned int items,
 {
 	uint64_t cents = 0;
 
+	KEEP_FRAME();
 	for (uint64_t item = 0; item < items; item++) {
 		uint64_t price = seed + item;
 
@@ -47,6 +49,7 @@ ROUTE_FUNCTION static uint64_t checkout_match_coupons(unsigned int items,
 {
 	uint64_t matches = 0;
 
+	KEEP_FRAME();
 	for (uint64_t a = 0; a < items; a++) {
 		for (uint64_t b = 0; b < items; b++) {
 			uint64_t pair = splitmix(seed ^ (a << 32 | b));

@@ -20,6 +20,7 @@ ROUTE_FUNCTION static void compress_write_document(char *text, uint64_t seed)
 	};
 	size_t at = 0;
 
+	KEEP_FRAME();
 	for (uint64_t n = seed; at < DOCUMENT_BYTES - 8; n++) {
 		const char *word = words[splitmix(n) & 7];
 		size_t length = strlen(word);

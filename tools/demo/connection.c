@@ -11,6 +11,7 @@
 #include "connection.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,13 @@
 #include <http_parser.h>
 
 #include "job.h"
+#include "pool.h"
 #include "route.h"
 #include "truth.h"
 
-enum { READ_BYTES = 8192 };
+enum {
+	READ_BYTES = 8192
+};
 
 /* Text that arrives in pieces; what is too long is kept as too long. */
 struct text {
@@ -32,7 +36,7 @@ struct text {
 
 struct connection {
 	uv_tcp_t tcp;
-	uv_work_t work;
+	struct pool_task task;
 	uv_write_t write;
 	const struct connection_config *config; /* borrowed */
 	bool is_working;
@@ -140,21 +144,24 @@ static void answer(struct connection *c, const char *status, const char *body)
 
 /* ---- the work ---- */
 
-static void on_work(uv_work_t *work)
+static struct connection *connection_of(struct pool_task *task)
 {
-	struct connection *c = work->data;
-
-	job_run(&c->job);
+	return (struct connection *)((char *)task -
+				     offsetof(struct connection, task));
 }
 
-static void after_work(uv_work_t *work, int status)
+static void on_work(struct pool_task *task)
 {
-	struct connection *c = work->data;
+	job_run(&connection_of(task)->job);
+}
+
+static void after_work(struct pool_task *task)
+{
+	struct connection *c = connection_of(task);
 	char body[64];
 
 	c->is_working = false;
-	if (status == 0)
-		truth_add(c->config->truth, &c->job.row);
+	truth_add(c->config->truth, &c->job.row);
 	if (uv_is_closing((uv_handle_t *)&c->tcp)) {
 		free_if_done(c);
 		return;
@@ -209,12 +216,9 @@ static void start_job(struct connection *c)
 		memcpy(c->job.traceparent, c->traceparent.bytes,
 		       sizeof(c->job.traceparent));
 	c->job.is_broken_writer = c->config->is_broken_writer;
-	c->work.data = c;
 	c->is_working = true;
-	if (uv_queue_work(c->tcp.loop, &c->work, on_work, after_work) < 0) {
-		c->is_working = false;
-		drop(c);
-	}
+	c->task = (struct pool_task){ .run = on_work, .done = after_work };
+	pool_add(c->config->pool, &c->task);
 }
 
 /* ---- the request ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A connection: HTTP/1.1 requests of one client, one at a time. Each becomes
- * a job on libuv's worker pool. Loop thread only.
+ * a job of the worker pool. Loop thread only.
  */
 #ifndef DEMO_CONNECTION_H
 #define DEMO_CONNECTION_H
@@ -10,9 +10,11 @@
 
 #include <uv.h>
 
+struct pool;
 struct truth;
 
 struct connection_config {
+	struct pool *pool;
 	struct truth *truth;
 	bool is_broken_writer;
 };

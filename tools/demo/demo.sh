@@ -104,15 +104,21 @@ show "$weft" loss -i "$db"
 
 printf '\n== Go on with SQL\n'
 say <<TEXT
-The recording is one SQLite file. Both halves are tables of it, and the plain \
-sqlite3 shell opens it as well. For example: CPU time by route, from the \
-stacks alone.
+The recording is one SQLite file. What that request did, by function:
 TEXT
-by_route="SELECT substr(function, 1, instr(function, '_') - 1) AS route,
-       sum(total) AS samples, round(sum(total_value) / 1e9, 2) AS cpu_s
-  FROM hot_functions WHERE function GLOB '*_run' AND function <> 'job_run'
- GROUP BY route ORDER BY samples DESC"
-show "$weft" sql -i "$db" "$by_route"
+show "$weft" sql -i "$db" "SELECT function, self_samples, total_samples
+  FROM trace_profile WHERE trace_id = '$top'
+ ORDER BY self_samples DESC LIMIT 5"
+say <<TEXT
+The plain sqlite3 shell opens the file as well. Here it joins the recording \
+with the service's log by trace ID (tools/demo/by_route.sql). Neither zlib \
+nor OpenSSL keeps frame pointers, so on their stacks no function of the \
+service may be left ([broken] stands for callers that were not found); the \
+trace ID is on those samples all the same, so /compress and /sign get what \
+is theirs. The last column is what the workers' own CPU clocks say.
+TEXT
+printf '\n$ (cd %s && sqlite3 demo.db) <%s\n\n' "$dir" "$here/by_route.sql"
+(cd "$dir" && sqlite3 -readonly demo.db) <"$here/by_route.sql"
 cat <<TEXT
 
 Try next:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "job.h"
 
-#include <pthread.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,15 +15,6 @@ static uint64_t clock_ns(clockid_t clock)
 
 	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-static void name_thread_once(void)
-{
-	static _Thread_local bool is_named;
-
-	if (!is_named)
-		pthread_setname_np(pthread_self(), "demo-worker");
-	is_named = true;
 }
 
 static void work(struct job *job)
@@ -43,7 +33,6 @@ void job_run(struct job *job)
 	uint64_t cpu_before;
 	int rc;
 
-	name_thread_once();
 	row->route = job->route->name;
 	row->cost = job->cost;
 	row->tid = gettid();

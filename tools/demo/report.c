@@ -22,6 +22,7 @@ struct group {
 ROUTE_FUNCTION static void report_aggregate_rows(struct group *groups,
 						 uint64_t seed)
 {
+	KEEP_FRAME();
 	for (uint32_t g = 0; g < GROUPS; g++)
 		groups[g] = (struct group){ .key = g };
 	for (uint64_t row = 0; row < ROWS; row++) {
@@ -38,6 +39,7 @@ ROUTE_FUNCTION static int report_compare_groups(const void *left,
 {
 	const struct group *a = left, *b = right;
 
+	KEEP_FRAME();
 	if (a->total != b->total)
 		return a->total < b->total ? 1 : -1;
 	return a->key < b->key ? -1 : 1;

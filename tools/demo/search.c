@@ -21,6 +21,7 @@ struct search {
 
 ROUTE_FUNCTION static void search_parse_query(struct search *s, uint64_t seed)
 {
+	KEEP_FRAME();
 	for (int t = 0; t < TERMS; t++) {
 		uint64_t hash = seed + (uint64_t)t;
 
@@ -32,6 +33,7 @@ ROUTE_FUNCTION static void search_parse_query(struct search *s, uint64_t seed)
 
 ROUTE_FUNCTION static void search_scan_postings(struct search *s)
 {
+	KEEP_FRAME();
 	for (int d = 0; d < DOCUMENTS; d++)
 		s->score[d] = 0;
 	for (int t = 0; t < TERMS; t++) {
@@ -46,6 +48,7 @@ ROUTE_FUNCTION static void search_scan_postings(struct search *s)
 
 ROUTE_FUNCTION static void search_rank_documents(struct search *s)
 {
+	KEEP_FRAME();
 	for (int b = 0; b < BEST; b++) {
 		int best = 0;
 
@@ -62,6 +65,7 @@ ROUTE_FUNCTION static uint64_t search_cut_snippets(const struct search *s)
 {
 	uint64_t sum = 0;
 
+	KEEP_FRAME();
 	for (int b = 0; b < BEST; b++) {
 		uint64_t text = s->best[b];
 

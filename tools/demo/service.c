@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,13 +15,14 @@
 
 #include "connection.h"
 #include "otel-thread-ctx.h"
+#include "pool.h"
 #include "route.h"
 #include "truth.h"
 
 struct options {
 	const char *truth_path;
 	const char *port_path;
-	const char *workers;
+	unsigned int workers;
 	bool is_broken_writer;
 };
 
@@ -66,7 +68,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 	};
 	int c;
 
-	*o = (struct options){ .workers = "4" };
+	*o = (struct options){ .workers = 4 };
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
 		case 't':
@@ -76,7 +78,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			o->port_path = optarg;
 			break;
 		case 'w':
-			o->workers = optarg;
+			o->workers = (unsigned int)strtoul(optarg, NULL, 10);
 			break;
 		case 'b':
 			o->is_broken_writer = true;
@@ -88,7 +90,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 			return -1;
 		}
 	}
-	if (optind < argc || !o->truth_path || !o->port_path) {
+	if (optind < argc || !o->truth_path || !o->port_path || !o->workers) {
 		fputs(usage, stderr);
 		return -1;
 	}
@@ -109,15 +111,21 @@ static void close_handle(uv_handle_t *handle, void *arg)
 
 	if (handle->type == UV_TCP && handle != (uv_handle_t *)&s->listener)
 		connection_close(handle);
-	else if (!uv_is_closing(handle))
+	else if (handle->type != UV_ASYNC && !uv_is_closing(handle))
 		uv_close(handle, NULL);
 }
 
 /* The loop ends by itself when all handles are closed and all jobs back. */
+static void stop(struct service *s)
+{
+	uv_walk(&s->loop, close_handle, s);
+	pool_drain(s->config.pool);
+}
+
 static void on_stop(uv_signal_t *signal, int number)
 {
 	(void)number;
-	uv_walk(signal->loop, close_handle, signal->data);
+	stop(signal->data);
 }
 
 static int start(struct service *s)
@@ -169,14 +177,18 @@ static int serve(struct service *s, const struct options *o)
 
 	if (rc < 0)
 		return fail("make", "loop", rc);
+	s->config.pool = pool_open(&s->loop, o->workers);
+	if (!s->config.pool)
+		return fail("start", "workers", EAGAIN);
 	rc = start(s);
 	if (rc < 0)
 		fail("listen on", "127.0.0.1", rc);
 	else
 		rc = write_port(s, o->port_path);
 	if (rc < 0)
-		uv_walk(&s->loop, close_handle, s);
+		stop(s);
 	uv_run(&s->loop, UV_RUN_DEFAULT);
+	pool_close(s->config.pool);
 	uv_loop_close(&s->loop);
 	return rc;
 }
@@ -207,8 +219,10 @@ int main(int argc, char **argv)
 
 	if (rc != 0)
 		return rc < 0 ? 2 : 0;
-	/* read by libuv when the first job is queued */
-	setenv("UV_THREADPOOL_SIZE", o.workers, 1);
+	/* zlib and OpenSSL allocate per request: without this much of the
+	 * profile would be memory going to the kernel and back */
+	mallopt(M_TRIM_THRESHOLD, 64 << 20);
+	mallopt(M_MMAP_THRESHOLD, 32 << 20);
 	rc = run(&service, &o);
 	route_release();
 	return rc < 0 ? 1 : 0;
