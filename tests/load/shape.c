@@ -16,6 +16,7 @@ enum {
 #define LEAF(n)                                                       \
 	NAMED_FUNCTION static uint64_t shape_leaf_##n(uint64_t steps) \
 	{                                                             \
+		KEEP_FRAME();                                         \
 		return burn_steps(n, steps) + n;                      \
 	}
 LEAF(1)

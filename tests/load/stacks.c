@@ -18,6 +18,7 @@ static uint64_t stacks_right(uint64_t path, unsigned int levels);
 
 NAMED_FUNCTION static uint64_t stacks_leaf(uint64_t path)
 {
+	KEEP_FRAME();
 	return burn_steps(path, LEAF_STEPS);
 }
 
