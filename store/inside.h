@@ -46,6 +46,7 @@ struct store {
 	struct memory node, frame, trace;
 	int64_t next_sample;
 	uint64_t tail_rows, sealed_rows;
+	uint64_t tail_limit; /* rows at which the tail is sealed */
 	bool sort_in_memory; /* no place for temporary files */
 };
 

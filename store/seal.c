@@ -10,11 +10,6 @@
 
 #include "store/inside.h"
 
-/* Rows that one transaction moves at most: some 200 MiB of log. */
-enum {
-	SEAL_ROWS = STORE_TAIL_ROWS / 2 * 3
-};
-
 /* Sealed rows for each row of the tail up to which indexes are built anew. */
 enum {
 	REBUILD_RATIO = 3
@@ -119,7 +114,9 @@ static int move_rows(struct store *st, int64_t below, bool whole, bool rebuild,
 /* One transaction. moved: rows that it moved. */
 static int seal_some(struct store *st, uint64_t *moved, struct weft_err *err)
 {
-	bool whole = st->tail_rows <= SEAL_ROWS;
+	/* Bounds the log: a million rows are 80 to 150 MiB of it. */
+	uint64_t most = st->tail_limit / 2 * 3;
+	bool whole = st->tail_rows <= most;
 	int64_t first, before = 0;
 	int rc;
 
@@ -131,7 +128,7 @@ static int seal_some(struct store *st, uint64_t *moved, struct weft_err *err)
 	if (!rc)
 		before = sqlite3_total_changes64(st->conn.db);
 	if (!rc)
-		rc = move_rows(st, first + SEAL_ROWS, whole,
+		rc = move_rows(st, first + (int64_t)most, whole,
 			       st->sealed_rows <= REBUILD_RATIO * st->tail_rows,
 			       err);
 	if (!rc)
@@ -184,5 +181,8 @@ int seal_finish(struct store *st, struct weft_err *err)
 		rc = conn_commit(&st->conn, err);
 	if (rc)
 		conn_rollback(&st->conn);
+	else
+		/* The room that the tail took. */
+		rc = conn_exec(&st->conn, "PRAGMA incremental_vacuum", err);
 	return rc;
 }

@@ -302,6 +302,7 @@ int store_open(struct store **out, const struct store_opts *opts,
 				 opts->path);
 	st->in_memory = opts->in_memory;
 	st->next_sample = 1;
+	st->tail_limit = STORE_TAIL_ROWS;
 	init_memory(&st->node, MAX_NODES);
 	init_memory(&st->frame, MAX_FRAMES);
 	init_memory(&st->trace, MAX_TRACES);
@@ -376,7 +377,7 @@ int store_checkpoint(struct store *st, struct weft_err *err)
 {
 	int rc = 0, rc_log;
 
-	if (st->tail_rows >= STORE_TAIL_ROWS)
+	if (st->tail_rows >= st->tail_limit)
 		rc = seal_tail(st, err);
 	rc_log = store_checkpoint_log(st, err);
 	return rc ? rc : rc_log;

@@ -94,7 +94,13 @@ static inline void t_close(struct store *st)
 
 /* A batch that a test may change before it is written. Its text: comm at 1,
  * path at 5, build ID at 12, identity at 17; the last name is not UTF-8. */
-enum { COMM = 1, PATH = 5, BUILD_ID = 12, IDENTITY = 17, NOT_UTF8 = 22 };
+enum {
+	COMM = 1,
+	PATH = 5,
+	BUILD_ID = 12,
+	IDENTITY = 17,
+	NOT_UTF8 = 22
+};
 
 struct t_batch {
 	struct store_batch batch;
@@ -212,9 +218,9 @@ static inline const char *t_ask_db(sqlite3 *db, const char *sql)
 
 			n += (size_t)snprintf(answer + n, sizeof(answer) - n,
 					      "%s%s",
-					      i   ? "|" :
-					      n	  ? "\n" :
-						    "",
+					      i   ? "|"
+					      : n ? "\n"
+						  : "",
 					      text ? text : "NULL");
 			assert_true(n < sizeof(answer));
 		}

@@ -39,8 +39,8 @@ static void what_turns_or_breaks_lines_becomes_escapes(void **state)
 	SAFE("\xe2\x80\xae", "\\xe2\\x80\\xae"); /* U+202E */
 	SAFE("\xe2\x81\xa6", "\\xe2\\x81\\xa6"); /* U+2066 */
 	SAFE("\xe2\x80\xa8", "\\xe2\\x80\\xa8"); /* U+2028 */
-	SAFE("\xd8\x9c", "\\xd8\\x9c");		 /* U+061C */
-	SAFE("\xe2\x80\xa6", "\xe2\x80\xa6");	 /* U+2026, an ellipsis */
+	SAFE("\xd8\x9c", "\\xd8\\x9c");          /* U+061C */
+	SAFE("\xe2\x80\xa6", "\xe2\x80\xa6");    /* U+2026, an ellipsis */
 }
 
 static void bytes_that_are_not_utf8_become_escapes(void **state)
@@ -49,10 +49,10 @@ static void bytes_that_are_not_utf8_become_escapes(void **state)
 	SAFE("\xff\xfe", "\\xff\\xfe");
 	SAFE("\xc3", "\\xc3");
 	SAFE("\xe2\x82", "\\xe2\\x82");
-	SAFE("\xc0\xaf", "\\xc0\\xaf");			/* overlong */
-	SAFE("\xe0\x80\xaf", "\\xe0\\x80\\xaf");	/* overlong */
+	SAFE("\xc0\xaf", "\\xc0\\xaf");                   /* overlong */
+	SAFE("\xe0\x80\xaf", "\\xe0\\x80\\xaf");          /* overlong */
 	SAFE("\xf0\x80\x80\xaf", "\\xf0\\x80\\x80\\xaf"); /* overlong */
-	SAFE("\xed\xa0\x80", "\\xed\\xa0\\x80");	/* surrogate */
+	SAFE("\xed\xa0\x80", "\\xed\\xa0\\x80");          /* surrogate */
 	SAFE("\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"); /* U+110000 */
 	SAFE("\x80z", "\\x80z");
 }
@@ -80,16 +80,15 @@ static void whole_numbers_are_parsed_within_their_range(void **state)
 	(void)state;
 	assert_int_equal(weft_parse_u64("0", 0, 10, &n), 0);
 	assert_int_equal(n, 0);
-	assert_int_equal(weft_parse_u64("18446744073709551615", 0, UINT64_MAX,
-					&n),
-			 0);
+	assert_int_equal(
+		weft_parse_u64("18446744073709551615", 0, UINT64_MAX, &n), 0);
 	assert_true(n == UINT64_MAX);
-	assert_int_equal(weft_parse_u64("18446744073709551616", 0, UINT64_MAX,
-					&n),
-			 -ERANGE);
-	assert_int_equal(weft_parse_u64("99999999999999999999999", 0,
-					UINT64_MAX, &n),
-			 -ERANGE);
+	assert_int_equal(
+		weft_parse_u64("18446744073709551616", 0, UINT64_MAX, &n),
+		-ERANGE);
+	assert_int_equal(
+		weft_parse_u64("99999999999999999999999", 0, UINT64_MAX, &n),
+		-ERANGE);
 	assert_int_equal(weft_parse_u64("11", 0, 10, &n), -ERANGE);
 	assert_int_equal(weft_parse_u64("1", 2, 10, &n), -ERANGE);
 	assert_int_equal(weft_parse_u64("", 0, 10, &n), -EINVAL);
@@ -137,8 +136,7 @@ static void seconds_take_a_fraction(void **state)
 	assert_int_equal(weft_parse_seconds("1.0000000019", 0, UINT64_MAX, &ns),
 			 0);
 	assert_int_equal(ns, 1000000001);
-	assert_int_equal(weft_parse_seconds(".5", 0, UINT64_MAX, &ns),
-			 -EINVAL);
+	assert_int_equal(weft_parse_seconds(".5", 0, UINT64_MAX, &ns), -EINVAL);
 	assert_int_equal(weft_parse_seconds("1.", 0, UINT64_MAX, &ns), -EINVAL);
 	assert_int_equal(weft_parse_seconds("1.5s", 0, UINT64_MAX, &ns),
 			 -EINVAL);
@@ -151,7 +149,7 @@ static void seconds_take_a_fraction(void **state)
 
 static void a_typing_slip_finds_its_word(void **state)
 {
-	static const char *const words[] = { "record", "top",	"trace",
+	static const char *const words[] = { "record", "top",    "trace",
 					     "traces", "export", NULL };
 
 	(void)state;
