@@ -10,6 +10,8 @@
 # BENCH_SECONDS   length of each run of bytes (default 60); others take at
 #                 most so long, and 8 at most
 # BENCH_PAIRS     how often a part alternates between us and the peer
+# BENCH_REALTIME  set: the load of kernel takes the CPUs from all else, for a
+#                 machine that is not quiet
 # BENCH_ROWS      rows that rows writes (default 2000000)
 # BENCH_SAMPLES   samples of the file that query asks (default 10000000)
 # BENCH_FILE      that file; made if it is not there

@@ -37,6 +37,7 @@ int main(int argc, char **argv)
 	for (n = 0; n < intervals; n++) {
 		batch = service_next(s);
 		service_write(s, st, batch);
+		service_checkpoint(st);
 	}
 	if (store_close(st, service_end_ns(intervals), &err)) {
 		fprintf(stderr, "generate: %s\n", err.msg);

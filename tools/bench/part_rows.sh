@@ -14,10 +14,10 @@ store() {
 	words=$1
 	shift
 	"$WEFT_BUILD/bench/store_rows" "$dir/r.db" "$rows" "$@" >"$dir/stored"
-	read -r n writing closing rate <"$dir/stored"
+	read -r n writing sealing closing rate <"$dir/stored"
 	rm -f "$dir/r.db" "$dir/r.db.old"
 	figure "$words" "$rate" 1/s \
-		"$n rows: $writing s writing, $closing s closing"
+		"$n: $writing s writing, $sealing sealing, $closing closing"
 }
 
 store "writer, 20000 an interval, no shape" 20000 detail

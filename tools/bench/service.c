@@ -513,6 +513,12 @@ void service_write(struct service *s, struct store *st,
 		if (s->row_now[i].is_new)
 			name_frame(st, s->row_now[i].id, s->frames.which[i]);
 	}
+}
+
+void service_checkpoint(struct store *st)
+{
+	struct weft_err err = { 0 };
+
 	if (store_wal_bytes(st) >= CHECKPOINT_BYTES)
 		must_not_fail(store_checkpoint(st, &err), &err);
 }

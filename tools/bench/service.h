@@ -25,10 +25,12 @@ struct store *service_open(const char *path);
 /* The next interval; valid until the call after it. */
 const struct store_batch *service_next(struct service *s);
 
-/* Write a batch, and names for the frames that are new in the file; move the
- * log into the file where the collector would. */
+/* Write a batch, and names for the frames that are new in the file. */
 void service_write(struct service *s, struct store *st,
 		   const struct store_batch *batch);
+
+/* Move the log into the file, and seal, where the collector would. */
+void service_checkpoint(struct store *st);
 
 /* Unix time at which a recording of so many intervals ends. */
 uint64_t service_end_ns(uint64_t intervals);

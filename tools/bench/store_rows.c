@@ -3,7 +3,8 @@
  * CPU time that the writer takes for detail rows, with all that comes with
  * them: stacks, traces, names, sealing, close; and with the counts of shape,
  * unless they are left out. Making the rows up is not measured. Prints rows,
- * CPU seconds of writing and of closing, and rows per CPU-second.
+ * CPU seconds of writing, of sealing and checkpoints, and of closing, and rows
+ * per CPU-second.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static double cpu_seconds(void)
 int main(int argc, char **argv)
 {
 	uint64_t rows, per_interval, n = 0;
-	double writing = 0, closing, start;
+	double writing = 0, sealing = 0, closing, start;
 	struct store_batch batch;
 	struct weft_err err = { 0 };
 	struct service *s;
@@ -46,6 +47,9 @@ int main(int argc, char **argv)
 		start = cpu_seconds();
 		service_write(s, st, &batch);
 		writing += cpu_seconds() - start;
+		start = cpu_seconds();
+		service_checkpoint(st);
+		sealing += cpu_seconds() - start;
 		n += per_interval;
 	}
 	start = cpu_seconds();
@@ -54,8 +58,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	closing = cpu_seconds() - start;
-	printf("%llu\t%.2f\t%.2f\t%.0f\n", (unsigned long long)n, writing,
-	       closing, (double)n / (writing + closing));
+	printf("%llu\t%.2f\t%.2f\t%.2f\t%.0f\n", (unsigned long long)n, writing,
+	       sealing, closing, (double)n / (writing + sealing + closing));
 	service_free(s);
 	return 0;
 }
