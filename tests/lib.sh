@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh
+# shellcheck shell=bash
 #
 # Tests in shell that speak TAP; a script sources this, calls `it` for each
 # claim and ends with `finish`. Run them with prove.
@@ -10,8 +10,6 @@
 # stand within `if`, `&&` or `||`: there the shell turns -e off, and a step
 # that fails would pass. tests/cli/00-harness.sh holds us to that.
 
-# bash: in POSIX mode a failing `! command` under -e is as silent as elsewhere;
-# use `fails`.
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 weft=${WEFT:-${WEFT_BUILD:-$root/build}/weft}
 case $weft in /*) ;; *) weft=$PWD/$weft ;; esac

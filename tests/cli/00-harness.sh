@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The harness itself: a step that fails must make its test fail.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 wrong_in_the_middle() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What the reports print.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 A=0af7651916cd43dd8448eb211c80319c

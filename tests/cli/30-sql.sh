@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # weft sql: reads, never writes; named questions.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 A=0af7651916cd43dd8448eb211c80319c

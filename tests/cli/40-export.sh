@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # weft export and weft loss.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 folded() {

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The command line: help, suggestions, exit statuses, terminals and pipes.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 commands="top traces trace timeline sql loss export"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Questions by trace, time and stack seek an index; nothing of them scans the
 # samples. The plans themselves are golden: a difference is for a reviewer.
+# shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
 plans() {
