@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The harness itself: a step that fails must make its test fail.
+# shellcheck disable=SC2317 # functions are called through `it`
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

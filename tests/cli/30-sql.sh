@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # weft sql: reads, never writes; named questions.
+# shellcheck disable=SC2317 # functions are called through `it`
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -66,21 +67,22 @@ bad_queries() {
 }
 
 named() {
-	local name value
+	local name
+	local -a value
 	recording weft.db
 	"$weft" sql --list >list
 	[ "$(wc -l <list)" -ge 8 ]
 	while read -r name _; do
-		value=
+		value=()
 		case $name in
-		@callers) value=function=compress ;;
-		@trace_samples) value=trace=$A ;;
-		@stack_traces) value=stack=4 ;;
+		@callers) value=(function=compress) ;;
+		@trace_samples) value=("trace=$A") ;;
+		@stack_traces) value=(stack=4) ;;
 		esac
-		run "$weft" sql "$name" $value
+		run "$weft" sql "$name" "${value[@]}"
 		expect 0
 		[ "$(wc -l <out)" -ge 2 ]
-		run "$weft" sql "$name" $value --json
+		run "$weft" sql "$name" "${value[@]}" --json
 		expect 0
 		is_json out
 	done <list

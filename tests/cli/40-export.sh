@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # weft export and weft loss.
+# shellcheck disable=SC2317 # functions are called through `it`
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -93,8 +94,8 @@ not_adding_up() {
 }
 
 not_measured() {
-	recording weft.db "UPDATE ledger_row SET count = NULL WHERE entry_id = 3"\
-" AND interval_id = 2;"
+	recording weft.db "UPDATE ledger_row SET count = NULL
+		WHERE entry_id = 3 AND interval_id = 2;"
 	run "$weft" loss --json
 	expect 0
 	[ "$(json out 'j["entries"]["not_run"], j["entries"]["filtered"],

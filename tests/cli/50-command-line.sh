@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The command line: help, suggestions, exit statuses, terminals and pipes.
+# shellcheck disable=SC2317 # functions are called through `it`
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Questions by trace, time and stack seek an index; nothing of them scans the
+# shellcheck disable=SC2317 # functions are called through `it`
 # samples. The plans themselves are golden: a difference is for a reviewer.
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
