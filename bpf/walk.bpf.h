@@ -10,14 +10,18 @@
 #include "wire.h"
 
 enum {
-	WALK_FIRST_PAGE = 4096
+	WALK_FIRST_PAGE = 4096,
+	/* A frame larger than this is none: the register held something else.
+	 * Reading where it points may fail, which costs more than a walk. */
+	WALK_FRAME_MAX = 4 << 20
 };
 
 struct walk {
 	struct weft_stack *stack;
 	__u64 frame_pointer;
-	__u32 n;   /* frames in the stack so far, kernel's included */
-	__u32 end; /* enum weft_walk_end */
+	__u64 below; /* the stack pointer, then the frame before */
+	__u32 n;     /* frames in the stack so far, kernel's included */
+	__u32 end;   /* enum weft_walk_end */
 };
 
 struct hash {
@@ -51,6 +55,8 @@ static long walk_step(__u32 i, struct walk *w)
 		return walk_end(w, WEFT_END_LOW);
 	if (w->frame_pointer % 8)
 		return walk_end(w, WEFT_END_UNALIGNED);
+	if (w->frame_pointer - w->below > WALK_FRAME_MAX)
+		return walk_end(w, WEFT_END_NOT_ABOVE);
 	if (bpf_probe_read_user(frame, sizeof(frame),
 				(const void *)w->frame_pointer))
 		return walk_end(w, WEFT_END_FAULT);
@@ -59,8 +65,7 @@ static long walk_step(__u32 i, struct walk *w)
 
 	w->stack->address[frame_slot(w->n)] = frame[1];
 	w->n++;
-	if (frame[0] >= WALK_FIRST_PAGE && frame[0] <= w->frame_pointer)
-		return walk_end(w, WEFT_END_NOT_ABOVE);
+	w->below = w->frame_pointer + sizeof(frame);
 	w->frame_pointer = frame[0];
 	return 0;
 }
@@ -82,12 +87,14 @@ static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
 	s->kernel_truncated = s->n_kernel == WEFT_MAX_KERNEL_FRAMES;
 }
 
-/* pc, fp: where the thread was, or will go on, in user mode. */
-static __always_inline void walk_user(struct weft_stack *s, __u64 pc, __u64 fp)
+/* pc, fp, sp: where the thread was, or will go on, in user mode. */
+static __always_inline void walk_user(struct weft_stack *s, __u64 pc, __u64 fp,
+				      __u64 sp)
 {
 	struct walk w = {
 		.stack = s,
 		.frame_pointer = fp,
+		.below = sp,
 		.n = s->n_kernel,
 		.end = WEFT_END_DEPTH,
 	};
@@ -117,7 +124,8 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx,
 
 	if (in_user_mode(ctx)) {
 		if (config.user_stacks)
-			walk_user(s, ctx->regs.rip, ctx->regs.rbp);
+			walk_user(s, ctx->regs.rip, ctx->regs.rbp,
+				  ctx->regs.rsp);
 		return;
 	}
 	if (config.kernel_stacks)
@@ -129,7 +137,7 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx,
 		return;
 	/* In a system call the saved address is the one after `syscall`. */
 	s->user_leaf_exact = (long)regs.orig_rax < 0;
-	walk_user(s, regs.rip, regs.rbp);
+	walk_user(s, regs.rip, regs.rbp, regs.rsp);
 }
 
 /*

@@ -48,7 +48,8 @@ enum weft_walk_end {
 	WEFT_END_DEPTH,     /* WEFT_MAX_USER_FRAMES reached */
 	WEFT_END_LOW,       /* frame pointer below the first page */
 	WEFT_END_FAULT,     /* frame not readable */
-	WEFT_END_NOT_ABOVE, /* frame pointer does not point up the stack */
+	WEFT_END_NOT_ABOVE, /* frame pointer does not point a little up the
+			       stack */
 	WEFT_END_UNALIGNED,
 	WEFT_END_NO_RETURN, /* return address 0 */
 	WEFT_END_COUNT

@@ -159,7 +159,38 @@ static int add_stacks(struct top *top, size_t part, struct weft_err *err)
 	return rc;
 }
 
-/* One row per stack, its name the folded text. */
+static int compare_names(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+/* Stacks that differ only in addresses read the same: make them one row. */
+static void merge_stacks(struct top *top)
+{
+	size_t i, kept = 0;
+
+	if (top->n_rows)
+		qsort(top->rows, top->n_rows, sizeof(*top->rows),
+		      compare_names);
+	for (i = 1; i < top->n_rows; i++) {
+		struct row *row = &top->rows[i];
+
+		if (strcmp(top->rows[kept].name, row->name)) {
+			top->rows[++kept] = *row;
+			continue;
+		}
+		tally_add(&top->rows[kept].self, &row->self);
+		tally_add(&top->rows[kept].total, &row->total);
+		free(row->name);
+		free(row->more);
+	}
+	if (top->n_rows)
+		top->n_rows = kept + 1;
+}
+
+/* One row per text, its name. */
 static int rows_of_stacks(struct top *top, struct weft_err *err)
 {
 	const char *names[STACKS_FRAMES_MAX];
@@ -186,6 +217,7 @@ static int rows_of_stacks(struct top *top, struct weft_err *err)
 		row->id = id;
 		row->self = row->total = *tally;
 	}
+	merge_stacks(top);
 	return 0;
 }
 
@@ -493,7 +525,7 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 {
 	struct table_column columns[16];
 	struct table *t = table_new(columns, choose_columns(top, columns));
-	char loss[256];
+	char loss[512];
 	size_t i;
 	int rc;
 

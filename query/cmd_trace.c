@@ -10,6 +10,7 @@
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/sequence.h"
+#include "query/stacks.h"
 
 /* Below this many samples of a stack there is no ratio worth printing. */
 enum {
@@ -40,7 +41,8 @@ static const struct cli_command command = {
 };
 
 struct row {
-	int64_t stack_id;
+	uint64_t text;    /* stacks_text_key(): those that read so are one */
+	int64_t stack_id; /* one of them */
 	struct tally here, everyone;
 	char *folded; /* owned */
 };
@@ -54,7 +56,8 @@ struct trace {
 	struct report report;
 	int64_t id;
 	char hex[33];
-	struct row *rows; /* owned; by stack_id, then by share */
+	struct stacks *stacks; /* owned */
+	struct row *rows;      /* owned; by text, then by share */
 	size_t n_rows;
 	struct tally here, everyone; /* of all stacks */
 	struct process processes[16];
@@ -70,6 +73,7 @@ static void trace_release(struct trace *t)
 	for (i = 0; i < t->n_rows; i++)
 		free(t->rows[i].folded);
 	free(t->rows);
+	stacks_free(t->stacks);
 	sequence_release(&t->sequence);
 	report_close(&t->report);
 }
@@ -90,11 +94,11 @@ static int query(struct trace *t, size_t part, enum query_sql id,
 	return rc;
 }
 
-static int compare_ids(const void *a, const void *b)
+static int compare_texts(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return x->stack_id < y->stack_id ? -1 : x->stack_id > y->stack_id;
+	return x->text < y->text ? -1 : x->text > y->text;
 }
 
 static int compare_here(const void *a, const void *b)
@@ -103,13 +107,11 @@ static int compare_here(const void *a, const void *b)
 
 	if (x->here.weight != y->here.weight)
 		return x->here.weight > y->here.weight ? -1 : 1;
-	return compare_ids(a, b);
+	return compare_texts(a, b);
 }
 
-/* Rows of one part come in the order of their stacks. */
 static int load_here(struct trace *t, size_t part, struct weft_err *err)
 {
-	size_t begin = t->n_rows;
 	struct row row = { 0 }, *grown;
 	sqlite3_stmt *stmt;
 	int rc;
@@ -119,13 +121,9 @@ static int load_here(struct trace *t, size_t part, struct weft_err *err)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
 		row.stack_id = sqlite3_column_int64(stmt, 0);
+		row.text = stacks_text_key(t->stacks, row.stack_id);
 		row.here = ledger_tally(&t->report.ledger, stmt, 1);
 		tally_add(&t->here, &row.here);
-		if (t->n_rows > begin &&
-		    t->rows[t->n_rows - 1].stack_id == row.stack_id) {
-			tally_add(&t->rows[t->n_rows - 1].here, &row.here);
-			continue;
-		}
 		grown = t->rows;
 		if ((t->n_rows & (t->n_rows - 1)) == 0)
 			grown = reallocarray(t->rows,
@@ -145,9 +143,9 @@ static void merge(struct trace *t)
 
 	if (t->n_rows == 0)
 		return;
-	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_ids);
+	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_texts);
 	for (i = 1; i < t->n_rows; i++)
-		if (t->rows[i].stack_id == t->rows[last].stack_id)
+		if (t->rows[i].text == t->rows[last].text)
 			tally_add(&t->rows[last].here, &t->rows[i].here);
 		else
 			t->rows[++last] = t->rows[i];
@@ -156,8 +154,9 @@ static void merge(struct trace *t)
 
 static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
 {
-	struct row key = { 0 }, *row;
+	struct row key = { .stack_id = -1 }, *row;
 	sqlite3_stmt *stmt;
+	int64_t id;
 	int rc;
 
 	rc = query(t, part,
@@ -167,13 +166,18 @@ static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		key.stack_id = sqlite3_column_int64(stmt, 0);
+		/* Rows come by stack: of several processes, one after another.
+		 */
+		id = sqlite3_column_int64(stmt, 0);
+		if (id != key.stack_id)
+			key.text = stacks_text_key(t->stacks, id);
+		key.stack_id = id;
 		key.everyone =
 			tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
 				       (uint64_t)sqlite3_column_int64(stmt, 2));
 		tally_add(&t->everyone, &key.everyone);
 		row = bsearch(&key, t->rows, t->n_rows, sizeof(key),
-			      compare_ids);
+			      compare_texts);
 		if (row)
 			tally_add(&row->everyone, &key.everyone);
 	}
@@ -327,7 +331,7 @@ static int print_stacks(const struct trace *t, size_t n, struct weft_err *err)
 
 static int print(const struct trace *t, size_t n, struct weft_err *err)
 {
-	char loss[256];
+	char loss[512];
 	int rc;
 
 	report_print_heading(&t->report);
@@ -410,7 +414,7 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 {
 	const size_t n_parts = t->report.range.n_parts;
 	size_t i;
-	int rc = 0;
+	int rc = stacks_load(&t->stacks, t->report.db, err);
 
 	for (i = 0; !rc && i < n_parts; i++) {
 		rc = load_here(t, i, err);

@@ -444,7 +444,7 @@ static int print_table(const struct traces *t, size_t n, struct weft_err *err)
 static int print(const struct traces *t, size_t n, struct weft_err *err)
 {
 	double each = report_ns_each(&t->report);
-	char loss[256];
+	char loss[512];
 	int rc;
 
 	report_print_heading(&t->report);

@@ -121,8 +121,7 @@ int ledger_load(struct ledger *l, struct db *db, const struct range *r,
 		ledger_release(l);
 		return rc;
 	}
-	l->shape_lost = ledger_count(l, "not_run") +
-			ledger_count(l, "lost_counts_full") +
+	l->shape_lost = ledger_count(l, "lost_counts_full") +
 			ledger_count(l, "lost_busy") +
 			ledger_count(l, "lost_counts_discarded") +
 			ledger_count(l, "stack_lost");
@@ -196,17 +195,37 @@ double ledger_detail_loss(const struct ledger *l)
 	return share(l->detail_lost, ledger_count(l, "selected"));
 }
 
+/* A timer that did not fire, or whose program the kernel skipped: on an idle
+ * CPU that is no loss, and nobody can tell the two apart. */
+static size_t describe_not_run(const struct ledger *l, char *out, size_t size)
+{
+	uint64_t not_run = ledger_count(l, "not_run");
+	struct figure count;
+	int n;
+
+	if (!not_run)
+		return 0;
+	n = snprintf(out, size,
+		     "not run: %s of the firings that were due (%.3g %%): CPUs "
+		     "were idle, or the timer late",
+		     figure_count(&count, (double)not_run),
+		     100 * share(not_run, ledger_count(l, "due")));
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
 bool ledger_describe_loss(const struct ledger *l, char *out, size_t size)
 {
 	struct figure shape, detail;
+	size_t n;
 
 	*out = '\0';
+	n = describe_not_run(l, out, size);
 	if (!l->shape_lost && !l->detail_lost)
-		return false;
-	snprintf(out, size,
-		 "lost: %s of the samples (%.3g %%), %s of the detail samples "
-		 "(%.3g %%; estimates make up for them); see weft loss",
-		 figure_count(&shape, (double)l->shape_lost),
+		return n > 0;
+	snprintf(out + n, size - n,
+		 "%slost: %s of the samples (%.3g %%), %s of the detail "
+		 "samples (%.3g %%; estimates make up for them); see weft loss",
+		 n ? "\n" : "", figure_count(&shape, (double)l->shape_lost),
 		 100 * ledger_shape_loss(l),
 		 figure_count(&detail, (double)l->detail_lost),
 		 100 * ledger_detail_loss(l));

@@ -558,6 +558,22 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 	return n;
 }
 
+uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id)
+{
+	const char *names[STACKS_FRAMES_MAX];
+	size_t n = stacks_names(s, stack_id, names);
+	uint64_t key = 0xcbf29ce484222325ULL; /* FNV-1a, over the bytes */
+
+	while (n-- > 0) {
+		const char *at = names[n];
+
+		do
+			key = (key ^ (unsigned char)*at) * 0x100000001b3ULL;
+		while (*at++);
+	}
+	return key;
+}
+
 static bool is_called(const char *label, const char *name)
 {
 	size_t size = strlen(name);

@@ -68,6 +68,9 @@ size_t stacks_next(const struct stacks *s, size_t at, int64_t *stack_id,
 size_t stacks_names(const struct stacks *s, int64_t stack_id,
 		    const char **names);
 
+/* Equal for stacks that read the same, whatever the addresses. */
+uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id);
+
 /* Is a function of that name, with or without the kernel's _[k], on the
  * stack? */
 bool stacks_has(const struct stacks *s, int64_t stack_id, const char *name);

@@ -112,7 +112,7 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6);
 -- name: stack_total_put
 INSERT INTO stack_total (event_id, process_id, stack_id, count, value)
 VALUES (?1, ?2, ?3, ?4, ?5)
-ON CONFLICT (event_id, process_id, stack_id) DO UPDATE SET
+ON CONFLICT (event_id, stack_id, process_id) DO UPDATE SET
   count = count + excluded.count,
   value = value + excluded.value;
 

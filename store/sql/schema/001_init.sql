@@ -166,7 +166,7 @@ CREATE TABLE stack_total (
   stack_id INTEGER NOT NULL,
   count INTEGER NOT NULL,
   value INTEGER NOT NULL,
-  PRIMARY KEY (event_id, process_id, stack_id)
+  PRIMARY KEY (event_id, stack_id, process_id)
 ) WITHOUT ROWID;
 
 CREATE TABLE trace (
