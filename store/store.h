@@ -251,16 +251,20 @@ uint64_t store_wal_bytes(const struct store *st);
 uint64_t store_file_bytes(const struct store *st);
 
 /*
- * Move what is checkpointable from the log into the file, without waiting
- * for readers. Called by the writer between batches; the only checkpoint
- * there is. Errors are not fatal: the log stays.
+ * Seal the tail if it is long enough (some seconds of work, 80 to 150 MiB of
+ * log), then move what is checkpointable from the log into the file, without
+ * waiting for readers. Called by the writer between batches; the only
+ * checkpoint there is. Errors are not fatal: tail and log stay as they are,
+ * and the next call tries again.
  */
 int store_checkpoint(struct store *st, struct weft_err *err);
 
 /* Set recording.ended_ns, seal the tail, refresh statistics for the planner
  * and the derived views, checkpoint, leave WAL mode, and close. A reader in
- * the way costs the last two only: the file stays readable as WAL. Frees st
- * on every path; accepts NULL. */
+ * the way costs the last two only: the file stays readable as WAL. After a
+ * failure the file is readable too, with whatever was not done left undone,
+ * for the next --append to make up for. Frees st on every path; accepts
+ * NULL. */
 int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err);
 
 /* Close without ending the recording, as a crash would leave it; frees st. */
