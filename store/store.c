@@ -375,10 +375,14 @@ int store_checkpoint_log(struct store *st, struct weft_err *err)
 
 int store_checkpoint(struct store *st, struct weft_err *err)
 {
-	int rc = 0, rc_log;
+	int rc, rc_log;
 
-	if (st->tail_rows >= st->tail_limit)
-		rc = seal_tail(st, err);
+	rc = store_checkpoint_log(st, err);
+	/* While a reader keeps the log from being emptied, sealing would
+	 * only make it longer, perhaps past what the caller allows. */
+	if (rc || st->tail_rows < st->tail_limit || store_wal_bytes(st))
+		return rc;
+	rc = seal_tail(st, err);
 	rc_log = store_checkpoint_log(st, err);
 	return rc ? rc : rc_log;
 }

@@ -251,11 +251,12 @@ uint64_t store_wal_bytes(const struct store *st);
 uint64_t store_file_bytes(const struct store *st);
 
 /*
- * Seal the tail if it is long enough (some seconds of work, 80 to 150 MiB of
- * log), then move what is checkpointable from the log into the file, without
- * waiting for readers. Called by the writer between batches; the only
- * checkpoint there is. Errors are not fatal: tail and log stay as they are,
- * and the next call tries again.
+ * Move what is checkpointable from the log into the file, without waiting for
+ * readers; then, if the tail is long enough and no reader keeps the log from
+ * being emptied, seal it (some seconds of work; 80 to 150 MiB of log, which
+ * are gone again on return unless a reader came meanwhile). Called by the
+ * writer between batches; the only checkpoint there is. Errors are not fatal:
+ * tail and log stay as they are, and the next call tries again.
  */
 int store_checkpoint(struct store *st, struct weft_err *err);
 

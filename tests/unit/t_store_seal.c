@@ -56,6 +56,28 @@ static void a_checkpoint_seals_a_tail_that_is_long_enough(void **state)
 	t_close(st);
 }
 
+static void sealing_waits_for_a_reader_that_pins_the_log(void **state)
+{
+	struct store *st = t_open("a.db", false);
+	sqlite3 *reader;
+
+	(void)state;
+	st->tail_limit = 10;
+	write_times(st, 2);
+	assert_int_equal(
+		sqlite3_open_v2("a.db", &reader, SQLITE_OPEN_READONLY, NULL),
+		SQLITE_OK);
+	sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM sample", NULL, NULL,
+		     NULL);
+	write_times(st, 1);
+	assert_int_equal(store_checkpoint(st, &err), 0);
+	t_expect("a.db", "SELECT count(*) FROM sample_tail", "12");
+	sqlite3_close(reader);
+	assert_int_equal(store_checkpoint(st, &err), 0);
+	t_expect("a.db", "SELECT count(*) FROM sample_tail", "0");
+	t_close(st);
+}
+
 static void a_very_long_tail_is_sealed_in_parts(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -216,6 +238,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(rows_are_in_the_tail_until_it_is_sealed),
 		TEST(a_checkpoint_seals_a_tail_that_is_long_enough),
+		TEST(sealing_waits_for_a_reader_that_pins_the_log),
 		TEST(a_very_long_tail_is_sealed_in_parts),
 		TEST(indexes_are_as_in_the_schema),
 		TEST(a_failed_seal_loses_no_row),
