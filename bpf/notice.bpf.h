@@ -11,9 +11,13 @@
 #include "target.bpf.h"
 #include "wire.h"
 
+enum {
+	NOTICES_BYTES = 1024 * 1024
+};
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1024 * 1024);
+	__uint(max_entries, NOTICES_BYTES);
 } notices SEC(".maps");
 
 /* identity -> when its trace context was last asked for (boot ns). Full: the
@@ -32,6 +36,7 @@ static __always_inline bool notify(enum weft_notice_kind kind,
 {
 	struct weft_notice *n = bpf_ringbuf_reserve(&notices, sizeof(*n), 0);
 	struct weft_ledger *l;
+	bool is_urgent;
 
 	if (!n) {
 		l = ledger_find(epoch, 0);
@@ -45,8 +50,11 @@ static __always_inline bool notify(enum weft_notice_kind kind,
 	n->process = identity_of(task);
 	n->parent = parent ? identity_of(parent) : (struct weft_identity){ 0 };
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
-	bpf_ringbuf_submit(n, kind == WEFT_NOTICE_PROBE ? BPF_RB_FORCE_WAKEUP
-							: BPF_RB_NO_WAKEUP);
+	is_urgent = kind == WEFT_NOTICE_PROBE ||
+		    bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) >
+			    NOTICES_BYTES / 4;
+	bpf_ringbuf_submit(n,
+			   is_urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
 	return true;
 }
 

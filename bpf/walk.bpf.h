@@ -130,7 +130,10 @@ static __always_inline void walk(struct bpf_perf_event_data *ctx,
 	}
 	if (config.kernel_stacks)
 		walk_kernel(ctx, s);
-	if (!config.user_stacks || !task->mm || task->flags & KERN_PF_KTHREAD)
+	/* Workers of io_uring have a user's memory, but no user registers. */
+	if (!config.user_stacks || !task->mm ||
+	    task->flags &
+		    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
 		return;
 	if (bpf_probe_read_kernel(&regs, sizeof(regs),
 				  (const void *)bpf_task_pt_regs(task)))

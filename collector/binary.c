@@ -12,6 +12,7 @@ struct binaries {
 	struct table by_key;
 	struct binary **all; /* owned, as are its elements */
 	size_t n, room;
+	size_t n_of_runs; /* those of one program run: JIT and unknown code */
 	struct binary last_resort;
 };
 
@@ -78,9 +79,14 @@ static bool is_same(const void *entry, const void *wanted)
 static struct binary *add(struct binaries *b, const struct binary *wanted,
 			  uint64_t hash)
 {
+	bool is_of_run =
+		wanted->kind == STORE_JIT || wanted->kind == STORE_UNKNOWN;
 	struct binary *new;
 
-	if (b->n >= BINARIES_MAX || GROW(b->all, b->n + 1, b->room))
+	/* Short runs without number must not take the room of files. */
+	if (b->n >= BINARIES_MAX ||
+	    (is_of_run && b->n_of_runs >= BINARIES_MAX / 4) ||
+	    GROW(b->all, b->n + 1, b->room))
 		return &b->last_resort;
 	new = malloc(sizeof(*new));
 	if (!new)
@@ -94,6 +100,7 @@ static struct binary *add(struct binaries *b, const struct binary *wanted,
 		return &b->last_resort;
 	}
 	b->all[b->n++] = new;
+	b->n_of_runs += is_of_run;
 	return new;
 }
 

@@ -29,6 +29,7 @@ struct binary {
 	uint32_t exec_seq;
 	uint32_t number; /* dense, from 0 */
 	enum binary_roots roots_state;
+	uint32_t roots_tries;
 	struct inspect_range *roots; /* owned */
 	size_t n_roots;
 };

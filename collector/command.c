@@ -50,6 +50,7 @@ static void run_stub(int go_fd, int fail_fd, char *const *argv)
 	if (read(go_fd, &go, 1) != 1)
 		_exit(126);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	code = privilege_become_user(&err);
 	if (!code) {
 		execvp(argv[0], argv);

@@ -70,10 +70,11 @@ static void schedule(struct watched *w, uint64_t after_ms)
 static void found(struct discovery *d, struct watched *w,
 		  const struct inspect_context *c)
 {
-	struct proc *proc = procs_get(d->procs, &w->who);
+	struct proc *proc;
 
 	if (w->is_dead)
 		return;
+	proc = procs_get(d->procs, &w->who);
 	if (probe_set_context(d->probe, &c->entry)) {
 		d->deferred++; /* table full: its samples have no context */
 		schedule(w, again_ms[0]);

@@ -310,6 +310,11 @@ bool pipeline_is_empty(const struct pipeline *p)
 	return !p->first && !p->batch;
 }
 
+uint64_t pipeline_oldest_ns(const struct pipeline *p, uint64_t now_ns)
+{
+	return p->first ? p->first->raw.harvest.start_ns : now_ns;
+}
+
 void pipeline_finish(struct pipeline *p)
 {
 	p->is_finishing = true;

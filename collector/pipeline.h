@@ -47,6 +47,9 @@ void pipeline_advance(struct pipeline *p);
 /* No interval waits: all were handed to the writer. */
 bool pipeline_is_empty(const struct pipeline *p);
 
+/* When the oldest interval that waits began (boot), or now_ns. */
+uint64_t pipeline_oldest_ns(const struct pipeline *p, uint64_t now_ns);
+
 /* Hand over what is merged, whatever the log's size: recording ends. */
 void pipeline_finish(struct pipeline *p);
 

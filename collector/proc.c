@@ -172,11 +172,14 @@ struct proc *procs_get(struct procs *p, const struct weft_identity *who)
 	if (now && !now->who.start_ns)
 		return learn(p, now, who) ? NULL : now;
 	/* An older run than the newest known cannot be read any more. */
-	if (now && now->who.start_ns == who->start_ns &&
-	    now->who.exec_seq > who->exec_seq) {
+	if (now && (now->who.start_ns > who->start_ns ||
+		    (now->who.start_ns == who->start_ns &&
+		     now->who.exec_seq > who->exec_seq))) {
 		proc = add(p, who, false, 0);
-		if (proc)
+		if (proc) {
 			proc->maps_state = PROC_MAPS_FAILED;
+			proc->dead_ns = 1; /* goes once it is unused */
+		}
 		return proc;
 	}
 	return add(p, who, true, 0);
@@ -250,14 +253,19 @@ static void on_fork_notice(struct procs *p, const struct weft_notice *n)
 	child->parent_pid = n->parent.pid;
 	if (!parent)
 		return;
-	parent->refs++;
-	child->inherit = parent;
-	child->inherit_ns = n->boot_ns;
-	child->maps_state = PROC_MAPS_COMPLETE;
 	if (parent->exe)
 		set_text(child, &child->exe, parent->exe);
 	if (parent->cgroup)
 		set_text(child, &child->cgroup, parent->cgroup);
+	/* Children of children without end must not keep them all: then what
+	 * /proc shows of the child has to do. */
+	if (parent->inherit_depth + 1 >= INHERIT_DEPTH_MAX)
+		return;
+	parent->refs++;
+	child->inherit = parent;
+	child->inherit_ns = n->boot_ns;
+	child->inherit_depth = parent->inherit_depth + 1;
+	child->maps_state = PROC_MAPS_COMPLETE;
 }
 
 static void on_notice(struct procs *p, const struct weft_notice *n)
@@ -419,6 +427,9 @@ static void on_process(void *ctx, enum inspect_status status,
 	struct procs *p = asked->procs;
 	struct proc *proc = asked->proc;
 
+	/* It may have become another program while it was looked at. */
+	if (status == INSPECT_OK && proc->dead_ns)
+		status = INSPECT_GONE;
 	if (status == INSPECT_OK) {
 		if (asked->for_maps)
 			fill_maps(p, proc, got);
@@ -531,8 +542,11 @@ void procs_distrust(struct procs *p)
 	for (size_t i = 0; i < p->n; i++) {
 		struct proc *proc = p->all[i];
 
-		if (!proc->dead_ns && proc->maps_state == PROC_MAPS_COMPLETE)
+		if (!proc->dead_ns && proc->maps_state == PROC_MAPS_COMPLETE) {
+			/* What was replaced unseen must not stay. */
+			maps_release(&proc->maps);
 			proc->maps_state = PROC_MAPS_UNKNOWN;
+		}
 	}
 }
 

@@ -35,11 +35,12 @@ struct proc {
 	struct proc *inherit; /* owned reference: whose mappings as of
 				 inherit_ns it was born with; NULL: none */
 	uint64_t inherit_ns;
-	uint64_t born_ns;   /* boot; when this run began, or we saw it */
-	uint64_t dead_ns;   /* 0: alive */
-	uint64_t used_ns;   /* last interval in which it had samples */
-	bool details_asked; /* exe, cgroup and the like were asked for */
-	bool changed;       /* since it was last stored */
+	uint32_t inherit_depth; /* how many it inherits from in turn */
+	uint64_t born_ns;       /* boot; when this run began, or we saw it */
+	uint64_t dead_ns;       /* 0: alive */
+	uint64_t used_ns;       /* last interval in which it had samples */
+	bool details_asked;     /* exe, cgroup and the like were asked for */
+	bool changed;           /* since it was last stored */
 };
 
 struct procs;

@@ -27,8 +27,9 @@
 
 enum {
 	SIGNALS = 4,
-	/* How long names may still arrive after the last sample. */
-	LAST_NAMES_MS = 10000,
+	/* How long to wait for names, or for a file that cannot be written,
+	 * after the last sample. */
+	DEADLINE_MS = 10000,
 	/* When to look at side-band events that were too new to be ordered. */
 	SETTLE_MS = 2,
 	MS_NS = 1000000,
@@ -43,6 +44,8 @@ enum phase {
 	PHASE_SAMPLING,
 	PHASE_DRAINING, /* stopped; intervals are still on their way */
 	PHASE_NAMING,   /* all is stored but some names */
+	PHASE_FLUSHING, /* names that came are written; no more are waited for
+			 */
 	PHASE_OVER,
 };
 
@@ -77,7 +80,7 @@ struct recording {
 	struct resolver resolver;
 
 	uv_poll_t samples_poll, sideband_poll;
-	uv_timer_t interval_timer, duration_timer, names_timer, settle_timer;
+	uv_timer_t interval_timer, duration_timer, deadline_timer, settle_timer;
 	uv_signal_t signals[SIGNALS];
 	bool has_handles; /* those above */
 	bool warned_of_retry;
@@ -154,6 +157,16 @@ static int reap(struct recording *r, struct raw_interval *raw)
 	return rc;
 }
 
+/* Forget processes that no interval can name any more. */
+static void sweep(struct recording *r)
+{
+	uint64_t oldest_ns =
+		pipeline_oldest_ns(r->pipeline, reaper_interval_ns(r->reaper));
+	uint64_t kept_ns = 2 * r->opts->interval_ns;
+
+	procs_sweep(r->procs, oldest_ns > kept_ns ? oldest_ns - kept_ns : 0);
+}
+
 /* End an interval and begin the next. */
 static void turn(struct recording *r)
 {
@@ -171,8 +184,7 @@ static void turn(struct recording *r)
 		give_up(r);
 	kernel_refresh(r->kernel);
 	naming_tick(r->naming);
-	procs_sweep(r->procs,
-		    reaper_interval_ns(r->reaper) - 2 * r->opts->interval_ns);
+	sweep(r);
 	advance(r);
 }
 
@@ -211,6 +223,8 @@ static void on_interval(uv_timer_t *timer)
 	}
 	if (r->phase == PHASE_SAMPLING)
 		turn(r);
+	else if (r->phase == PHASE_NAMING)
+		naming_tick(r->naming); /* those that were deferred, again */
 }
 
 static void on_duration(uv_timer_t *timer)
@@ -224,14 +238,26 @@ static void finish(struct recording *r)
 	uv_stop(&r->loop);
 }
 
-static void on_names_deadline(uv_timer_t *timer)
+/* After the last sample nobody waits for ever: not for names, and not for a
+ * file that cannot be written. */
+static void on_deadline(uv_timer_t *timer)
 {
 	struct recording *r = timer->data;
+	const struct weft_err *error = writer_error(r->writer);
 
-	weft_log(WEFT_WARN,
-		 "%zu frames stay without a name: their files did not answer",
-		 naming_waiting(r->naming));
-	finish(r);
+	if (r->phase == PHASE_DRAINING && error) {
+		r->err = *error;
+		r->aborted = true;
+		finish(r);
+	} else if (r->phase == PHASE_NAMING) {
+		weft_log(
+			WEFT_WARN,
+			"%zu frames stay without a name: their files did not answer",
+			naming_waiting(r->naming));
+		r->phase = PHASE_FLUSHING;
+		naming_tick(r->naming);
+		advance(r);
+	}
 }
 
 /* Go on with whatever can go on: intervals first, then names, then the end. */
@@ -247,15 +273,13 @@ static void advance(struct recording *r)
 	watch_writer(r);
 	if (!pipeline_is_empty(r->pipeline))
 		return;
-	if (r->phase == PHASE_DRAINING && !writer_queued(r->writer)) {
+	if (r->phase == PHASE_DRAINING && !writer_queued(r->writer))
 		r->phase = PHASE_NAMING;
-		uv_timer_start(&r->names_timer, on_names_deadline,
-			       LAST_NAMES_MS, 0);
+	if (r->phase == PHASE_NAMING && !naming_waiting(r->naming)) {
+		naming_tick(r->naming);
+		r->phase = PHASE_FLUSHING;
 	}
-	if (r->phase != PHASE_NAMING || naming_waiting(r->naming))
-		return;
-	naming_tick(r->naming);
-	if (!writer_queued(r->writer))
+	if (r->phase == PHASE_FLUSHING && !writer_queued(r->writer))
 		finish(r);
 }
 
@@ -269,6 +293,8 @@ static void on_stored(void *ctx, const struct batch *b,
 {
 	struct recording *r = ctx;
 
+	if (r->phase == PHASE_OVER)
+		return; /* the inspectors are gone */
 	naming_add(r->naming, b, rows, n);
 }
 
@@ -279,6 +305,8 @@ static void stop(struct recording *r)
 		return;
 	timers_disable(r->timers);
 	r->phase = PHASE_DRAINING;
+	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
+		       DEADLINE_MS);
 	turn(r);
 	uv_timer_stop(&r->duration_timer);
 }
@@ -459,11 +487,11 @@ static void start_handles(struct recording *r)
 	uv_poll_init(&r->loop, &r->sideband_poll, sideband_fd(r->sideband));
 	uv_timer_init(&r->loop, &r->interval_timer);
 	uv_timer_init(&r->loop, &r->duration_timer);
-	uv_timer_init(&r->loop, &r->names_timer);
+	uv_timer_init(&r->loop, &r->deadline_timer);
 	uv_timer_init(&r->loop, &r->settle_timer);
 	r->samples_poll.data = r->sideband_poll.data = r;
 	r->interval_timer.data = r->duration_timer.data = r;
-	r->names_timer.data = r->settle_timer.data = r;
+	r->deadline_timer.data = r->settle_timer.data = r;
 	uv_poll_start(&r->samples_poll, UV_READABLE, on_samples_readable);
 	uv_poll_start(&r->sideband_poll, UV_READABLE, on_sideband_readable);
 	uv_timer_start(&r->interval_timer, on_interval, interval_ms,
@@ -502,7 +530,7 @@ static void close_handles(struct recording *r)
 		(uv_handle_t *)&r->sideband_poll,
 		(uv_handle_t *)&r->interval_timer,
 		(uv_handle_t *)&r->duration_timer,
-		(uv_handle_t *)&r->names_timer,
+		(uv_handle_t *)&r->deadline_timer,
 		(uv_handle_t *)&r->settle_timer,
 	};
 
@@ -636,6 +664,8 @@ int record(const struct record_opts *opts)
 			opts->hz, timer_max_hz());
 		return WEFT_EXIT_USAGE;
 	}
+	/* A file size limit is then an error of the write, told as such. */
+	signal(SIGXFSZ, SIG_IGN);
 	rc = bring_up(&r);
 	if (!rc) {
 		uv_run(&r.loop, UV_RUN_DEFAULT);

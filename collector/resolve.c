@@ -11,6 +11,11 @@
 #include "collector/resolve.h"
 #include "collector/table.h"
 
+/* How many processes are asked for where stacks end in a file. */
+enum {
+	ROOTS_TRIES_MAX = 8
+};
+
 /* Where a (process, stack key) pair went, for the samples to find. */
 struct resolved {
 	struct weft_identity who;
@@ -84,8 +89,12 @@ static void on_roots(void *ctx, enum inspect_status status,
 	struct resolver *r = asked->r;
 	struct binary *b = asked->binary;
 
-	b->roots_state = status == INSPECT_DEFERRED ? BINARY_ROOTS_UNASKED
-						    : BINARY_ROOTS_KNOWN;
+	/* A process that is gone says nothing of its files: ask another. */
+	b->roots_state = BINARY_ROOTS_KNOWN;
+	if (status == INSPECT_DEFERRED ||
+	    (status != INSPECT_OK && status != INSPECT_REFUSED &&
+	     ++b->roots_tries < ROOTS_TRIES_MAX))
+		b->roots_state = BINARY_ROOTS_UNASKED;
 	if (status == INSPECT_OK && n) {
 		b->roots = calloc(n, sizeof(*b->roots));
 		if (b->roots) {
@@ -194,6 +203,8 @@ static int add_user_frame(struct work *w, struct proc *proc, uint64_t addr,
 	}
 	if (!m->binary)
 		return add_unknown(w, proc, addr, STORE_JIT, out);
+	if (m->binary->kind == STORE_UNKNOWN) /* no room to tell files apart */
+		return add_unknown(w, proc, addr, STORE_UNKNOWN, out);
 	rc = batch_frame(w->b, m->binary, file_offset(m, addr), false, NULL,
 			 &out->frames[out->n]);
 	if (rc)

@@ -37,6 +37,7 @@ struct writer {
 	uv_work_t work;
 	uv_timer_t *retry;     /* owned by the loop once closed */
 	struct weft_err error; /* code 0: none */
+	bool has_dropped;      /* data is gone: the error stays */
 	uint64_t wal_bytes;
 };
 
@@ -146,10 +147,9 @@ static void after_job(uv_work_t *work, int status)
 	w->busy = false;
 	w->wal_bytes = store_wal_bytes(w->opts.store);
 	is_over = !job->rc || job->rc == -EPROTO || job->rc == -EINVAL;
-	if (job->rc)
-		w->error = job->err;
-	else
-		w->error = (struct weft_err){ 0 };
+	if (!w->has_dropped)
+		w->error = job->rc ? job->err : (struct weft_err){ 0 };
+	w->has_dropped |= job->rc && is_over;
 	if (is_over) {
 		w->first = job->next;
 		if (!w->first)
@@ -209,6 +209,7 @@ void writer_batch(struct writer *w, struct batch *b)
 		w->error.code = 0;
 		weft_fail(&w->error, -ENOMEM,
 			  "cannot write an interval: out of memory");
+		w->has_dropped = true;
 		free(rows);
 		batch_free(b);
 		return;
