@@ -28,8 +28,8 @@ struct probe {
 	struct weft_ledger *ledgers; /* n_possible_cpus */
 };
 
-static int on_libbpf(enum libbpf_print_level level, const char *fmt,
-		     va_list args)
+__attribute__((format(printf, 2, 0))) static int
+on_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 {
 	(void)level;
 	weft_vlog(WEFT_DEBUG, fmt, args);

@@ -15,6 +15,8 @@ integrity() {
 	sqlite3 "$1" "PRAGMA integrity_check" 2>&1
 }
 
+# Called through wait_for.
+# shellcheck disable=SC2317
 has_intervals() {
 	[ "$(sql "$1" "SELECT count(*) FROM interval")" -ge "$2" ]
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 #
 # What live tests share: they record for real, so they need root and BPF, and
 # each recording that one makes is checked against the ledger's identities.
@@ -51,7 +51,7 @@ check() {
 
 # is A OP B: 1 or 0, for check
 is() {
-	if [ "$1" "$2" "$3" ]; then echo 1; else echo 0; fi
+	if test "$1" "$2" "$3"; then echo 1; else echo 0; fi
 }
 
 # both A B: 1 if both are

@@ -4,10 +4,10 @@
 #ifndef TESTS_SKIP_H
 #define TESTS_SKIP_H
 
-#define SKIP_BECAUSE(reason)                                                   \
-	do {                                                                   \
-		print_message("# skipped: %s\n", reason);                      \
-		return;                                                        \
+#define SKIP_BECAUSE(reason)                              \
+	do {                                              \
+		print_message("# skipped: %s\n", reason); \
+		return;                                   \
 	} while (0)
 
 #endif
