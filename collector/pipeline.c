@@ -33,7 +33,7 @@ struct pipeline {
 	bool is_finishing;
 };
 
-static void raw_release(struct raw_interval *raw)
+void raw_interval_release(struct raw_interval *raw)
 {
 	harvest_release(&raw->harvest);
 	free(raw->cpus);
@@ -65,7 +65,7 @@ void pipeline_close(struct pipeline *p)
 		struct waiting *w = p->first;
 
 		p->first = w->next;
-		raw_release(&w->raw);
+		raw_interval_release(&w->raw);
 		free(w);
 	}
 	batch_free(p->batch);
@@ -77,7 +77,7 @@ int pipeline_add(struct pipeline *p, struct raw_interval *raw)
 	struct waiting *w = calloc(1, sizeof(*w));
 
 	if (!w) {
-		raw_release(raw);
+		raw_interval_release(raw);
 		return -ENOMEM;
 	}
 	w->raw = *raw;
@@ -298,7 +298,7 @@ void pipeline_advance(struct pipeline *p)
 		p->first = w->next;
 		if (!p->first)
 			p->last = NULL;
-		raw_release(&w->raw);
+		raw_interval_release(&w->raw);
 		free(w);
 		hand_over(p);
 	}

@@ -24,6 +24,8 @@ struct raw_interval {
 	uint64_t sideband_lost, probe_deferred;
 };
 
+void raw_interval_release(struct raw_interval *raw);
+
 /* What was recorded so far, for the last word; events added up. */
 struct pipeline_totals {
 	uint64_t intervals;

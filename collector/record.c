@@ -174,8 +174,7 @@ static void turn(struct recording *r)
 	int rc = reap(r, &raw);
 
 	if (rc) {
-		harvest_release(&raw.harvest);
-		free(raw.cpus);
+		raw_interval_release(&raw);
 	} else if (pipeline_add(r->pipeline, &raw)) {
 		rc = weft_fail(&r->err, -ENOMEM,
 			       "cannot record: out of memory");

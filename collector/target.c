@@ -34,18 +34,13 @@ static int read_start(const char *path, uint64_t *ticks)
 	return 0;
 }
 
-static int process_start(uint32_t pid, uint64_t *ticks)
+/* Of a process, or of a thread: /proc has those by number too, unlisted. */
+static int task_start(uint32_t tid, uint64_t *ticks)
 {
 	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", pid, pid);
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", tid, tid);
 	return read_start(path, ticks);
-}
-
-/* A thread may be asked for by its number alone: /proc has it, unlisted. */
-static int thread_start(uint32_t tid, uint64_t *ticks)
-{
-	return process_start(tid, ticks);
 }
 
 static int check_pid(uint32_t pid, struct weft_err *err)
@@ -53,7 +48,7 @@ static int check_pid(uint32_t pid, struct weft_err *err)
 	char path[64], line[256];
 	uint64_t ticks;
 	unsigned int tgid = pid;
-	int rc = process_start(pid, &ticks);
+	int rc = task_start(pid, &ticks);
 	FILE *f;
 
 	if (rc)
@@ -125,7 +120,7 @@ int target_check(const struct record_opts *opts, int *cgroup_fd,
 	for (size_t i = 0; i < opts->n_tids; i++) {
 		uint64_t ticks;
 
-		if (thread_start(opts->tids[i], &ticks))
+		if (task_start(opts->tids[i], &ticks))
 			return weft_fail(
 				err, -ESRCH,
 				"cannot record thread %u: no such thread",
@@ -138,7 +133,7 @@ static int add_process(uint32_t pid, struct probe *probe, struct procs *procs,
 		       struct weft_err *err)
 {
 	uint64_t ticks;
-	int rc = process_start(pid, &ticks);
+	int rc = task_start(pid, &ticks);
 
 	if (rc)
 		return weft_fail(err, rc, "cannot record process %u: %s", pid,
@@ -160,7 +155,7 @@ int target_add(const struct record_opts *opts, uint32_t command_pid,
 	for (size_t i = 0; i < opts->n_tids && !rc; i++) {
 		uint64_t ticks;
 
-		rc = thread_start(opts->tids[i], &ticks);
+		rc = task_start(opts->tids[i], &ticks);
 		if (rc)
 			return weft_fail(
 				err, rc,
@@ -176,10 +171,10 @@ bool target_lives(const struct record_opts *opts)
 	uint64_t ticks;
 
 	for (size_t i = 0; i < opts->n_pids; i++)
-		if (!process_start(opts->pids[i], &ticks))
+		if (!task_start(opts->pids[i], &ticks))
 			return true;
 	for (size_t i = 0; i < opts->n_tids; i++)
-		if (!thread_start(opts->tids[i], &ticks))
+		if (!task_start(opts->tids[i], &ticks))
 			return true;
 	return false;
 }

@@ -27,7 +27,6 @@ sum() {
 	sha256sum "$1" | cut -d ' ' -f 1
 }
 
-rec="$weft record"
 refused "as nobody" 3 "CAP_BPF" \
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$weft" record -d 1
 refused "without CAP_PERFMON" 3 "CAP_PERFMON" \
@@ -80,8 +79,7 @@ check "they were not touched" "$(both \
 	"$(is "$(sum "$dir/text")" = "$before")" \
 	"$(is "$(sqlite3 "$dir/other.db" .tables)" = t)")"
 
-# shellcheck disable=SC2086
-$rec -q -d 0.3 --interval 0.1 -o "$dir/good.db"
+"$weft" record -q -d 0.3 --interval 0.1 -o "$dir/good.db"
 cp "$dir/good.db" "$dir/newer.db"
 sqlite3 "$dir/newer.db" "PRAGMA user_version = 999"
 before=$(sum "$dir/newer.db")
