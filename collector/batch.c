@@ -315,21 +315,25 @@ static bool is_stack(const void *entry, const void *wanted)
 	const struct store_stack *b = w->row;
 	const struct store_stack *a = &w->batch->stacks.row[number_of(entry)];
 
-	return a->status == b->status && a->depth == b->depth &&
+	return a->status == b->status && a->end == b->end &&
+	       a->depth == b->depth &&
 	       (!a->depth || !memcmp(w->batch->stack_frames + a->first,
 				     w->frames, a->depth * sizeof(*w->frames)));
 }
 
 int batch_stack(struct batch *b, enum store_stack_status status,
-		const uint32_t *frames, uint32_t n, uint32_t *out)
+		enum weft_walk_end end, const uint32_t *frames, uint32_t n,
+		uint32_t *out)
 {
 	struct store_stack row = {
 		.status = status,
+		.end = end,
 		.first = b->n_stack_frames,
 		.depth = n,
 	};
 	struct wanted wanted = { .batch = b, .row = &row, .frames = frames };
-	uint64_t hash = table_hash(frames, n * sizeof(*frames), status);
+	uint64_t hash = table_hash(frames, n * sizeof(*frames),
+				   (uint64_t)end << 8 | status);
 	void *found = table_find(&b->stacks.index, hash, is_stack, &wanted);
 	int rc;
 

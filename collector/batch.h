@@ -7,6 +7,7 @@
 #ifndef WEFT_BATCH_H
 #define WEFT_BATCH_H
 
+#include "bpf/wire.h"
 #include "collector/binary.h"
 #include "collector/proc.h"
 #include "store/store.h"
@@ -33,9 +34,10 @@ int batch_thread(struct batch *b, uint32_t process, uint32_t tid,
 /* name: of kernel code, known at once; NULL: to be looked up later. */
 int batch_frame(struct batch *b, struct binary *binary, uint64_t address,
 		bool in_kernel, const char *name, uint32_t *out) MUST_CHECK;
-/* frames: indexes, leaf first. */
+/* frames: indexes, leaf first. end: says nothing of a lost stack. */
 int batch_stack(struct batch *b, enum store_stack_status status,
-		const uint32_t *frames, uint32_t n, uint32_t *out) MUST_CHECK;
+		enum weft_walk_end end, const uint32_t *frames, uint32_t n,
+		uint32_t *out) MUST_CHECK;
 int batch_count(struct batch *b, uint32_t event, uint32_t process,
 		uint32_t stack, uint64_t count, uint64_t value) MUST_CHECK;
 int batch_sample(struct batch *b, const struct store_sample *sample) MUST_CHECK;

@@ -38,6 +38,8 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[LEDGER_AMBIGUOUS_MAP] = "ambiguous_map",
 	[LEDGER_PROBE_DEFERRED] = "probe_deferred",
 	[LEDGER_THROTTLED] = "throttled",
+	[LEDGER_TABLE_PENDING] = "table_pending",
+	[LEDGER_TABLE_REFUSED] = "table_refused",
 	[LEDGER_DUE] = "due",
 	[LEDGER_NOT_RUN] = "not_run",
 };
@@ -61,6 +63,21 @@ const char *const context_status_names[WEFT_CTX_COUNT] = {
 	[WEFT_CTX_SKIPPED_WORKER] = "skipped_worker",
 	[WEFT_CTX_NO_ENTRY] = "no_entry",
 	[WEFT_CTX_STALE_ENTRY] = "stale_entry",
+};
+
+const char *const walk_end_names[WEFT_END_COUNT] = {
+	[WEFT_END_NO_USER] = "no_user",
+	[WEFT_END_MARKED] = "marked",
+	[WEFT_END_ROOT] = "root",
+	[WEFT_END_DEPTH] = "depth",
+	[WEFT_END_PENDING] = "table_pending",
+	[WEFT_END_NO_MAPPING] = "no_mapping",
+	[WEFT_END_NO_FRAME] = "no_frame",
+	[WEFT_END_BAD_RULE] = "bad_rule",
+	[WEFT_END_REGISTER] = "register",
+	[WEFT_END_FAULT] = "fault",
+	[WEFT_END_NOT_ABOVE] = "not_above",
+	[WEFT_END_COMPAT] = "compat",
 };
 
 int ledger_add_kernel(struct batch *b, uint32_t event,

@@ -20,6 +20,9 @@ enum ledger_entry {
 	LEDGER_AMBIGUOUS_MAP,
 	LEDGER_PROBE_DEFERRED,
 	LEDGER_THROTTLED,
+	LEDGER_TABLE_PENDING, /* samples whose stack ended where the unwind
+				 table of a file was being built */
+	LEDGER_TABLE_REFUSED, /* files whose unwind table found no room */
 	LEDGER_DUE,
 	LEDGER_NOT_RUN,
 	LEDGER_ENTRIES
@@ -29,6 +32,7 @@ enum ledger_entry {
 extern const char *const ledger_names[LEDGER_ENTRIES];
 extern const char *const context_source_names[WEFT_SOURCE_COUNT];
 extern const char *const context_status_names[WEFT_CTX_COUNT];
+extern const char *const walk_end_names[WEFT_END_COUNT];
 
 /* Make every entry present for an event, and add what the kernel counted. */
 int ledger_add_kernel(struct batch *b, uint32_t event,

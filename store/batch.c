@@ -44,7 +44,8 @@ static int check_who(const struct store_batch *b, struct weft_err *err)
 	return 0;
 }
 
-static int check_where(const struct store_batch *b, struct weft_err *err)
+static int check_where(const struct store *st, const struct store_batch *b,
+		       struct weft_err *err)
 {
 	const struct store_binary *binary;
 	const struct store_stack *s;
@@ -68,6 +69,7 @@ static int check_where(const struct store_batch *b, struct weft_err *err)
 	for (i = 0; i < b->n_stacks; i++) {
 		s = &b->stacks[i];
 		if ((unsigned)s->status >= STORE_STACK_STATUSES ||
+		    (s->status != STORE_LOST && s->end >= st->n_walk_ends) ||
 		    s->first > b->n_stack_frames ||
 		    s->depth > b->n_stack_frames - s->first)
 			return refuse("stack", i, err);
@@ -113,7 +115,7 @@ int batch_check(const struct store *st, const struct store_batch *batch,
 	if (!rc)
 		rc = check_who(batch, err);
 	if (!rc)
-		rc = check_where(batch, err);
+		rc = check_where(st, batch, err);
 	if (!rc)
 		rc = check_what(st, batch, err);
 	return rc;

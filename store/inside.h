@@ -43,6 +43,8 @@ struct store {
 	size_t n_events;
 	int64_t *ledger_entry_id; /* owned */
 	size_t n_ledger_entries;
+	const char *const *walk_end; /* borrowed from store_opts.words */
+	size_t n_walk_ends;
 	struct memory node, frame, trace;
 	int64_t next_sample;
 	uint64_t tail_rows, sealed_rows;

@@ -9,10 +9,10 @@
  *
  * Stacks are a tree. A stack is walked from its root, each step being a node
  * (parent, frame); its id is the id of its leaf's node. The walk starts at a
- * number at or below 0, one for each status, so that a broken stack never
- * equals a complete one of the same frames. No index over (parent, frame)
- * makes the file bigger, until there are more nodes than are remembered:
- * then one is made, and dropped on close.
+ * number at or below 0, one for each status and reason for its end, so that a
+ * broken stack never equals a complete one of the same frames. No index over
+ * (parent, frame) makes the file bigger, until there are more nodes than are
+ * remembered: then one is made, and dropped on close.
  *
  * Ids are dealt from counters, and rows are never deleted while a store is
  * open. So a transaction that failed is forgotten by forgetting all ids from
@@ -35,6 +35,17 @@ static const char *const status_word[STORE_STACK_STATUSES] = {
 	[STORE_BROKEN] = "broken",     [STORE_NO_USER] = "no_user",
 	[STORE_LOST] = "lost",
 };
+
+/*
+ * Roots for each reason: room for as many statuses. Those above -ROOTS_OF_END
+ * are of stacks without a reason: the lost, and all of schema 1.
+ */
+enum {
+	ROOTS_OF_END = 16
+};
+
+_Static_assert((int)STORE_STACK_STATUSES <= (int)ROOTS_OF_END,
+	       "a root for each status");
 
 /* 0 stands for "not known". */
 static void bind_known(sqlite3_stmt *stmt, int column, uint32_t value)
@@ -238,12 +249,22 @@ static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
 	return remember(st, &st->node, key, *out, err);
 }
 
+/* Where the walk to a stack's node starts. */
+static int64_t root_of(const struct store_stack *stack)
+{
+	int64_t root = stack->status;
+
+	if (stack->status != STORE_LOST)
+		root += ROOTS_OF_END * ((int64_t)stack->end + 1);
+	return -root;
+}
+
 static int intern_stack(struct store *st, const struct store_batch *b,
 			const struct store_stack *stack,
 			const int64_t *frame_id, int64_t *out,
 			struct weft_err *err)
 {
-	int64_t node = -(int64_t)stack->status;
+	int64_t node = root_of(stack);
 	uint32_t i = stack->depth;
 	sqlite3_stmt *stmt;
 	int rc;
@@ -263,6 +284,10 @@ static int intern_stack(struct store *st, const struct store_batch *b,
 	sqlite3_bind_text(stmt, 2, status_word[stack->status], -1,
 			  SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 3, stack->depth);
+	sqlite3_bind_text(
+		stmt, 4,
+		stack->status == STORE_LOST ? NULL : st->walk_end[stack->end],
+		-1, SQLITE_STATIC);
 	return store_run(st, stmt, err);
 }
 

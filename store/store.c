@@ -301,6 +301,8 @@ int store_open(struct store **out, const struct store_opts *opts,
 		return weft_fail(err, -ENOMEM, "cannot open '%s': no memory",
 				 opts->path);
 	st->in_memory = opts->in_memory;
+	st->walk_end = opts->words.walk_end;
+	st->n_walk_ends = opts->words.n_walk_end;
 	st->next_sample = 1;
 	st->tail_limit = STORE_TAIL_ROWS;
 	init_memory(&st->node, MAX_NODES);

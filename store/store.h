@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 1
+#define STORE_SCHEMA_VERSION 2
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -45,6 +45,10 @@ struct store_words {
 	size_t n_context_source;
 	const char *const *context_status;
 	size_t n_context_status;
+	/* Column stack.ended. Append only: a file that is added to tells
+	 * stacks apart by these numbers. Borrowed until the store is closed. */
+	const char *const *walk_end;
+	size_t n_walk_end;
 };
 
 struct store_opts {
@@ -151,6 +155,8 @@ struct store_frame {
 
 struct store_stack {
 	enum store_stack_status status;
+	uint8_t end;    /* index into store_words.walk_end; of a lost stack
+			   nothing is stored */
 	uint32_t first; /* index into stack_frames; leaf first */
 	uint32_t depth;
 };

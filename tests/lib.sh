@@ -97,12 +97,12 @@ golden() {
 # recording FILE [SQL...]: build a recording from tests/data/small.sql, then
 # run SQL on it.
 recording() {
-	local file=$1 sql
+	local file=$1 sql schema=("$root"/store/sql/schema/*.sql)
 	shift
 	rm -f "$file"
 	{
-		cat "$root/store/sql/schema/001_init.sql"
-		echo "PRAGMA user_version = 1;"
+		cat "${schema[@]}"
+		echo "PRAGMA user_version = ${#schema[@]};"
 		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
 		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
 		for sql in "$@"; do

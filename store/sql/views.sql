@@ -209,6 +209,18 @@ CREATE VIEW hot_functions AS
   GROUP BY e.id, f.function, f.binary
   ORDER BY e.id, self DESC, total DESC, f.function, f.binary;
 
+DROP VIEW IF EXISTS stack_ends;
+CREATE VIEW stack_ends AS
+  -- how whole the stacks of each process are: its samples by status and by
+  -- why the walk over user frames ended, exact
+  SELECT
+    t.process_id, p.pid, p.comm, t.event_id, k.status, k.ended,
+    sum(t.count) AS count, sum(t.value) AS value
+  FROM stack_total t
+  JOIN stack k ON k.id = t.stack_id
+  LEFT JOIN process p ON p.id = t.process_id
+  GROUP BY t.event_id, t.process_id, k.status, k.ended;
+
 DROP VIEW IF EXISTS trace_stacks;
 CREATE VIEW trace_stacks AS
   -- which stacks a trace was on; equality of trace_id seeks an index

@@ -35,7 +35,7 @@ foreign_database() {
 
 newer() {
 	recording a 'PRAGMA user_version = 99;'
-	refused "schema 99 is newer than this weft's \(1\)" a
+	refused "schema 99 is newer than this weft's \(2\)" a
 }
 
 damaged() {

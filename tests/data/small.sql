@@ -46,13 +46,15 @@ INSERT INTO frame_function VALUES
   (9, 0, 7, NULL), (9, 1, 8, NULL);
 
 INSERT INTO stack_node VALUES
-  (1, 0, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 4, 5), (6, 3, 6), (7, 2, 7),
-  (8, 3, 8), (9, -2, 3), (10, -1, 2), (11, 10, 3), (13, 3, 9), (14, 3, 10);
+  (1, -32, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 4, 5), (6, 3, 6),
+  (7, 2, 7), (8, 3, 8), (9, -114, 3), (10, -65, 2), (11, 10, 3), (13, 3, 9),
+  (14, 3, 10);
 INSERT INTO stack VALUES
-  (4, 'complete', 4), (5, 'complete', 5), (6, 'complete', 4),
-  (7, 'complete', 3), (8, 'complete', 4), (9, 'broken', 1),
-  (11, 'truncated', 2), (-4, 'lost', 0), (13, 'complete', 4),
-  (14, 'complete', 4);
+  (4, 'complete', 4, 'marked'), (5, 'complete', 5, 'marked'),
+  (6, 'complete', 4, 'marked'), (7, 'complete', 3, 'marked'),
+  (8, 'complete', 4, 'marked'), (9, 'broken', 1, 'no_frame'),
+  (11, 'truncated', 2, 'depth'), (-4, 'lost', 0, NULL),
+  (13, 'complete', 4, 'marked'), (14, 'complete', 4, 'marked');
 
 WITH i(id) AS (VALUES (1), (2)), c(process, stack, count) AS (VALUES
   (1, 4, 60), (1, 5, 20), (1, 6, 15), (2, 6, 9), (1, 7, 10), (1, 8, 10),

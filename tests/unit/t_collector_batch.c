@@ -64,17 +64,29 @@ static void equal_things_are_one_row_and_counts_add_up(void **state)
 	assert_int_equal(batch_frame(b, &program, 16, false, NULL, &frames[1]),
 			 0);
 	assert_int_equal(frames[0], frames[1]);
-	assert_int_equal(batch_stack(b, STORE_COMPLETE, frames, 1, &stack), 0);
-	assert_int_equal(batch_stack(b, STORE_COMPLETE, frames, 1, &stack2), 0);
-	assert_int_equal(stack, stack2);
-	assert_int_equal(batch_stack(b, STORE_BROKEN, frames, 1, &stack2), 0);
+	assert_int_equal(batch_stack(b, STORE_COMPLETE, WEFT_END_ROOT, frames,
+				     1, &stack),
+			 0);
+	assert_int_equal(batch_stack(b, STORE_COMPLETE, WEFT_END_ROOT, frames,
+				     1, &again),
+			 0);
+	assert_int_equal(stack, again);
+	assert_int_equal(batch_stack(b, STORE_BROKEN, WEFT_END_FAULT, frames, 1,
+				     &stack2),
+			 0);
 	assert_int_not_equal(stack, stack2);
+	assert_int_equal(batch_stack(b, STORE_BROKEN, WEFT_END_NO_FRAME, frames,
+				     1, &again),
+			 0);
+	assert_int_not_equal(stack2, again);
 	assert_int_equal(batch_count(b, 0, process, stack, 2, 20), 0);
 	assert_int_equal(batch_count(b, 0, process, stack, 3, 31), 0);
 	batch_view(b, &view);
 	assert_int_equal(view.n_processes, 1);
 	assert_int_equal(view.n_frames, 1);
-	assert_int_equal(view.n_stacks, 2);
+	assert_int_equal(view.n_stacks, 3);
+	assert_int_equal(view.stacks[stack].end, WEFT_END_ROOT);
+	assert_int_equal(view.stacks[again].end, WEFT_END_NO_FRAME);
 	assert_int_equal(view.n_counts, 1);
 	assert_int_equal(view.counts[0].count, 5);
 	assert_int_equal(view.counts[0].value, 51);
@@ -131,6 +143,17 @@ static void every_ledger_entry_is_present_and_0_is_not_unmeasured(void **state)
 	batch_free(b);
 }
 
+static void every_end_of_a_walk_has_a_word_of_its_own(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < WEFT_END_COUNT; i++) {
+		assert_non_null(walk_end_names[i]);
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(walk_end_names[i],
+						walk_end_names[k]);
+	}
+}
+
 static void merged_intervals_keep_the_mean_period_of_a_cpu(void **state)
 {
 	struct batch *b = batch_new();
@@ -178,6 +201,7 @@ int main(void)
 			a_renamed_process_is_stored_with_its_newest_name),
 		cmocka_unit_test(
 			every_ledger_entry_is_present_and_0_is_not_unmeasured),
+		cmocka_unit_test(every_end_of_a_walk_has_a_word_of_its_own),
 		cmocka_unit_test(
 			merged_intervals_keep_the_mean_period_of_a_cpu),
 		cmocka_unit_test(

@@ -51,6 +51,7 @@ static const struct store_event t_events[] = {
 static const char *const t_entries[] = { "fired", "counted", "idle" };
 static const char *const t_sources[] = { "none", "otel" };
 static const char *const t_statuses[] = { "ok", "null", "zero" };
+static const char *const t_ends[] = { "no_user", "root", "no_frame", "fault" };
 
 static inline struct store_opts t_opts(const char *path)
 {
@@ -71,7 +72,9 @@ static inline struct store_opts t_opts(const char *path)
 			   .context_source = t_sources,
 			   .n_context_source = ARRAY_LEN(t_sources),
 			   .context_status = t_statuses,
-			   .n_context_status = ARRAY_LEN(t_statuses) },
+			   .n_context_status = ARRAY_LEN(t_statuses),
+			   .walk_end = t_ends,
+			   .n_walk_end = ARRAY_LEN(t_ends) },
 	};
 }
 
@@ -155,9 +158,9 @@ static inline void t_fill(struct t_batch *b)
 			   { 0, false, 0x20 },
 			   { 1, false, 0xffffffffff600000 },
 			   { 0, true, 0x10 } },
-		.stack = { { STORE_COMPLETE, 0, 3 },
-			   { STORE_BROKEN, 3, 3 },
-			   { STORE_LOST, 0, 0 } },
+		.stack = { { STORE_COMPLETE, 1, 0, 3 },
+			   { STORE_BROKEN, 2, 3, 3 },
+			   { STORE_LOST, 0, 0, 0 } },
 		.stack_frame = { 0, 1, 2, 0, 1, 2 },
 		.count = { { 0, 0, 0, 5, 500 },
 			   { 1, 1, 1, 7, 700 },

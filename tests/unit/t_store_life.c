@@ -113,7 +113,7 @@ static void a_new_file_is_private_and_says_what_it_is(void **state)
 	assert_int_equal(stat("a.db", &status), 0);
 	assert_int_equal(status.st_mode, S_IFREG | 0600);
 	t_expect("a.db", "PRAGMA application_id", "2003134068");
-	t_expect("a.db", "PRAGMA user_version", "1");
+	t_expect("a.db", "PRAGMA user_version", "2");
 	t_expect("a.db", "PRAGMA journal_mode", "wal");
 	t_expect("a.db", "PRAGMA auto_vacuum", "2");
 	t_close(st);
@@ -266,6 +266,55 @@ static void words_keep_their_numbers_over_append(void **state)
 		 "fired|5");
 }
 
+/* Make a file of what schema 1 had. */
+static void make_old_recording(const char *path)
+{
+	make_recording(path);
+	change(path, "DROP VIEW stack_ends;"
+		     "ALTER TABLE stack DROP COLUMN ended;"
+		     "UPDATE stack_node SET parent_id = parent_id % 16"
+		     " WHERE parent_id < 0;"
+		     "PRAGMA user_version = 1");
+}
+
+static void an_older_schema_is_migrated_when_added_to(void **state)
+{
+	struct store *st;
+
+	(void)state;
+	make_old_recording("a.db");
+	st = t_open("a.db", true);
+	t_expect("a.db", "PRAGMA user_version", "2");
+	t_expect("a.db", "SELECT status, ended FROM stack ORDER BY id",
+		 "lost|NULL\ncomplete|NULL\nbroken|NULL");
+	t_fill(&b);
+	b.stack[0].end = 0;
+	t_write(st, &b);
+	t_close(st);
+	/* What ended for no known reason stays apart; the lost are one. */
+	t_expect("a.db",
+		 "SELECT status, ended, sum(count) FROM stack k"
+		 " JOIN stack_total t ON t.stack_id = k.id GROUP BY k.id",
+		 "complete|NULL|6\nbroken|NULL|7\n"
+		 "complete|no_user|6\nbroken|no_frame|7");
+	t_expect("a.db", "SELECT count(*) FROM stack WHERE status = 'lost'",
+		 "1");
+	t_expect("a.db", "PRAGMA integrity_check", "ok");
+}
+
+static void an_older_schema_makes_way_as_it_is(void **state)
+{
+	struct store *st;
+
+	(void)state;
+	make_old_recording("a.db");
+	st = t_open("a.db", false);
+	t_close(st);
+	t_expect("a.db.old", "PRAGMA user_version", "1");
+	t_expect("a.db.old", "SELECT count(*) FROM stack", "3");
+	t_expect("a.db", "PRAGMA user_version", "2");
+}
+
 static void a_second_writer_is_refused(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -376,7 +425,7 @@ static void a_newer_file_is_refused_and_both_schemas_named(void **state)
 	make_recording("a.db");
 	change("a.db", "PRAGMA user_version = 99");
 	expect_untouched("a.db", -ENOTSUP,
-			 "'%s/a.db' has schema 99, newer than this weft's (1): "
+			 "'%s/a.db' has schema 99, newer than this weft's (2): "
 			 "use a newer weft, or choose another name");
 }
 
@@ -634,6 +683,8 @@ int main(void)
 		TEST(a_stale_log_does_not_spoil_a_new_file),
 		TEST(append_adds_a_recording),
 		TEST(words_keep_their_numbers_over_append),
+		TEST(an_older_schema_is_migrated_when_added_to),
+		TEST(an_older_schema_makes_way_as_it_is),
 		TEST(a_second_writer_is_refused),
 		TEST(a_lock_file_left_behind_is_no_obstacle),
 		TEST(foreign_files_are_refused_untouched),

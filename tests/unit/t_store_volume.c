@@ -134,6 +134,7 @@ static int64_t ask(const char *path, const char *sql)
 static void every_row_of_many_arrives(void **state)
 {
 	static const struct store_event event = { "timer", "ns", 997 };
+	static const char *const end = "root";
 	static const struct store_process process = { .pid = 1, .comm = 1 };
 	static const struct store_binary binary = { .path = 8, .build_id = 25 };
 	const char *rows_text = getenv("WEFT_TEST_ROWS");
@@ -146,6 +147,7 @@ static void every_row_of_many_arrives(void **state)
 			       .boot_id = "b" },
 		.events = &event,
 		.n_events = 1,
+		.words = { .walk_end = &end, .n_walk_end = 1 },
 	};
 	struct store_batch batch;
 	struct weft_err err = { 0 };

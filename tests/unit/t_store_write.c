@@ -92,8 +92,8 @@ static void a_batch_is_read_back_as_it_was_given(void **state)
 		"a.db",
 		"SELECT binary_id, printf('%x', address), in_kernel FROM frame",
 		"1|10|0\n1|20|0\n2|ffffffffff600000|0\n1|10|1");
-	t_expect("a.db", "SELECT status, depth FROM stack ORDER BY id",
-		 "lost|0\ncomplete|3\nbroken|3");
+	t_expect("a.db", "SELECT status, depth, ended FROM stack ORDER BY id",
+		 "lost|0|NULL\ncomplete|3|root\nbroken|3|no_frame");
 	t_expect("a.db",
 		 "SELECT status, group_concat(frame_id) FROM stack JOIN"
 		 " (SELECT * FROM stack_frame ORDER BY stack_id, position)"
@@ -184,6 +184,56 @@ static void equal_things_become_equal_rows(void **state)
 	t_expect("a.db", "SELECT count(*), sum(samples) FROM trace", "2|9");
 }
 
+static void stacks_that_ended_otherwise_are_other_rows(void **state)
+{
+	static const char rows[] =
+		"SELECT status, ended, depth, count(*) FROM stack"
+		" GROUP BY 1, 2, 3 ORDER BY 1, 2, 3";
+	static const char all[] = "broken|fault|0|1\nbroken|fault|3|1\n"
+				  "broken|no_frame|3|1\nlost|NULL|0|1";
+	struct store *st = t_open("a.db", false);
+	struct store_stack *stack = b.stack;
+
+	(void)state;
+	t_fill(&b);
+	stack[0] = (struct store_stack){ STORE_BROKEN, 3, 0, 3 };
+	t_write(st, &b);  /* beside stack 1: of equal frames, no_frame */
+	stack[2].end = 3; /* the lost are one, whatever their end is said to
+			     be */
+	t_write(st, &b);
+	stack[2] = (struct store_stack){ STORE_BROKEN, 3, 0, 0 };
+	t_write(st, &b);
+	t_expect("a.db", rows, all);
+	t_close(st);
+
+	/* And are found again. */
+	st = t_open("a.db", true);
+	t_write(st, &b);
+	t_close(st);
+	t_expect("a.db", rows, all);
+	t_expect("a.db", "SELECT count(*) FROM stack_node", "6");
+}
+
+static void stack_ends_sums_by_process_status_and_reason(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	t_fill(&b);
+	t_write(st, &b);
+	b.stack[0].end = 3;
+	b.count[2].stack = 1;
+	t_write(st, &b);
+	t_expect("a.db",
+		 "SELECT process_id, pid, hex(comm), event_id, status, ended,"
+		 " count, value FROM stack_ends ORDER BY 1, 5, 6",
+		 "1|10|636D64|1|broken|no_frame|1|100\n"
+		 "1|10|636D64|1|complete|fault|5|500\n"
+		 "1|10|636D64|1|complete|root|6|600\n"
+		 "2|11|FFFE|2|broken|no_frame|14|1400");
+	t_close(st);
+}
+
 static void a_full_memory_keeps_rows_unique(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -260,6 +310,8 @@ static void a_bad_index_fails_the_whole_batch(void **state)
 	expect_refused(st, "bad batch: stack 1 leads out of it");
 	b.stack[2].status = STORE_STACK_STATUSES;
 	expect_refused(st, "bad batch: stack 2 leads out of it");
+	b.stack[1].end = ARRAY_LEN(t_ends);
+	expect_refused(st, "bad batch: stack 1 leads out of it");
 	b.binary[1].kind = STORE_BINARY_KINDS;
 	expect_refused(st, "bad batch: binary 1 leads out of it");
 	b.ledger[2].entry = 3;
@@ -287,8 +339,8 @@ static void fill_many(struct t_batch *batch, struct store_frame *frame,
 
 	for (i = 0; i < MANY; i++) {
 		frame[i] = (struct store_frame){ .address = 0x1000 + i };
-		stack[i] =
-			(struct store_stack){ STORE_COMPLETE, (uint32_t)i, 1 };
+		stack[i] = (struct store_stack){ STORE_COMPLETE, 1, (uint32_t)i,
+						 1 };
 		stack_frame[i] = (uint32_t)i;
 		sample[i] = (struct store_sample){ .stack = (uint32_t)i,
 						   .weight = 1,
@@ -460,6 +512,8 @@ int main(void)
 		TEST(counts_of_one_stack_are_added_up),
 		TEST(traces_sum_their_samples),
 		TEST(equal_things_become_equal_rows),
+		TEST(stacks_that_ended_otherwise_are_other_rows),
+		TEST(stack_ends_sums_by_process_status_and_reason),
 		TEST(a_full_memory_keeps_rows_unique),
 		TEST(what_is_learnt_later_completes_a_process),
 		TEST(a_bad_index_fails_the_whole_batch),

@@ -37,18 +37,35 @@ enum {
 #define LEDGER_WORDS ARRAY_LEN(ledger_word)
 
 static const char *const ledger_word[] = {
-	"fired",          "counted",          "filtered",
-	"idle",           "lost_counts_full", "lost_busy",
-	"selected",       "passed_over",      "lost_ring_full",
-	"lost_ring_busy", "stack_lost",       "sideband_lost",
-	"stored",         "lost_discarded",   "lost_counts_discarded",
-	"truncated",      "broken",           "ambiguous_map",
-	"probe_deferred", "throttled",        "due",
+	"fired",
+	"counted",
+	"filtered",
+	"idle",
+	"lost_counts_full",
+	"lost_busy",
+	"selected",
+	"passed_over",
+	"lost_ring_full",
+	"lost_ring_busy",
+	"stack_lost",
+	"sideband_lost",
+	"stored",
+	"lost_discarded",
+	"lost_counts_discarded",
+	"truncated",
+	"broken",
+	"ambiguous_map",
+	"probe_deferred",
+	"throttled",
+	"table_pending",
+	"table_refused",
+	"due",
 	"not_run",
 };
 
 static const char *const source_word[] = { "none", "otel" };
 static const char *const status_word[] = { "ok", "null" };
+static const char *const end_word[] = { "root", "no_frame" };
 
 /* What a thread is at: a request, or between two. */
 struct work {
@@ -241,6 +258,7 @@ static void make_stacks(struct service *s)
 		struct store_stack *stack = &s->stack[i];
 
 		stack->status = i % 50 == 1 ? STORE_BROKEN : STORE_COMPLETE;
+		stack->end = stack->status == STORE_BROKEN;
 		stack->first = i * DEPTH_MAX;
 		stack->depth = DEPTH_MIN + dice(s, DEPTH_MAX - DEPTH_MIN + 1);
 		for (level = 0; level < stack->depth; level++)
@@ -357,6 +375,8 @@ struct store *service_open(const char *path)
 			.n_context_source = ARRAY_LEN(source_word),
 			.context_status = status_word,
 			.n_context_status = ARRAY_LEN(status_word),
+			.walk_end = end_word,
+			.n_walk_end = ARRAY_LEN(end_word),
 		},
 	};
 	struct weft_err err = { 0 };
