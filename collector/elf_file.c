@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "collector/elf_file.h"
@@ -79,7 +81,7 @@ int elf_file_open(struct elf_file *file, int reference,
 
 int elf_file_open_memory(struct elf_file *file, void *image, size_t size)
 {
-	*file = (struct elf_file){ .fd = -1 };
+	*file = (struct elf_file){ .fd = -1, .key.size = size };
 	elf_version(EV_CURRENT);
 	file->elf = elf_memory(image, size);
 	return begin(file);
@@ -185,12 +187,36 @@ uint8_t elf_file_build_id(const struct elf_file *file,
 	return size;
 }
 
+/*
+ * Whether file is the kernel's inode that the request is about, by numbers
+ * that no user can choose. Overlayfs and btrfs show another device than that
+ * of the super block; there it has to be a file of root's, which no mount
+ * made without privilege shows under a number that it likes.
+ */
+static bool is_inode(const struct elf_file *file,
+		     const struct wire_request *request)
+{
+	struct statfs fs;
+	struct stat st;
+
+	if (file->key.inode != request->inode)
+		return false;
+	if (file->key.dev == makedev(request->dev_major, request->dev_minor))
+		return true;
+	return !fstatfs(file->fd, &fs) &&
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+		fs.f_type == BTRFS_SUPER_MAGIC) &&
+	       !fstat(file->fd, &st) && st.st_uid == 0;
+}
+
 /* Whether file is the one that the request is about. */
 static bool is_proven(const struct elf_file *file,
 		      const struct wire_request *request, bool is_mapping)
 {
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 
+	if (request->op == WIRE_TABLE)
+		return is_inode(file, request);
 	if (request->build_id_size)
 		return elf_file_build_id(file, build_id) ==
 			       request->build_id_size &&

@@ -61,8 +61,8 @@ uint8_t elf_file_build_id(const struct elf_file *file,
 
 /*
  * Open the file that a request is about, by the ways that inspect_names()
- * states. Returns 0, or a negative errno (-ESTALE: what is there is another
- * file).
+ * and inspect_table() state. Returns 0, or a negative errno (-ESTALE: what is
+ * there is another file).
  */
 int elf_file_find(struct elf_file *file, const struct wire_request *request,
 		  const char *path) MUST_CHECK;

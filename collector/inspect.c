@@ -27,6 +27,7 @@ enum {
 	PASSES_MAX = 16,   /* times that the first job may be passed over */
 	PACKETS_MAX = 128, /* read from an inspector per turn of the loop */
 	RETRY_MS = 1000,   /* until a refused or dead inspector is asked anew */
+	KEPT_BYTES_MAX = 1 << 20, /* of a reply, for the next */
 };
 
 static const uint64_t ns_per_ms = 1000000;
@@ -256,7 +257,11 @@ static void worker_start(struct worker *worker, struct job *job)
 	worker->reply_want = 0;
 	job->request->id = ++in->next_id;
 	uv_timer_start(&worker->deadline, on_deadline,
-		       in->opts.deadline_ns / ns_per_ms, 0);
+		       (job->request->op == WIRE_TABLE
+				? in->opts.table_deadline_ns
+				: in->opts.deadline_ns) /
+			       ns_per_ms,
+		       0);
 	/* It waits for us, so the socket has room. Where it has died instead,
 	 * the socket is readable and on_readable() finds out. */
 	(void)send(worker->fd, job->request, job->size,
@@ -372,6 +377,12 @@ static void finish(struct worker *worker)
 	uv_timer_stop(&worker->deadline);
 	call_back(in, job, &answer);
 	inspect_answer_release(&answer);
+	/* A table is large and comes once. */
+	if (worker->reply_room > KEPT_BYTES_MAX) {
+		free(worker->reply);
+		worker->reply = NULL;
+		worker->reply_room = 0;
+	}
 	if (!in->is_closing)
 		dispatch(in);
 }
@@ -524,6 +535,8 @@ static void set_defaults(struct inspect_opts *opts)
 		opts->queue = 4096;
 	if (!opts->deadline_ns)
 		opts->deadline_ns = 2000 * ns_per_ms;
+	if (!opts->table_deadline_ns)
+		opts->table_deadline_ns = 10000 * ns_per_ms;
 	if (!opts->bar_ns)
 		opts->bar_ns = 3600 * 1000 * ns_per_ms;
 }
@@ -669,12 +682,12 @@ int inspect_names(struct inspect *in, const struct inspect_file *file,
 	return submit(in, &parts, (union job_fn){ .names = fn }, ctx);
 }
 
-int inspect_roots(struct inspect *in, const struct inspect_file *file,
-		  inspect_roots_fn *fn, void *ctx)
+int inspect_table(struct inspect *in, const struct inspect_file *file,
+		  inspect_table_fn *fn, void *ctx)
 {
-	struct job_parts parts = { .op = WIRE_ROOTS, .file = file };
+	struct job_parts parts = { .op = WIRE_TABLE, .file = file };
 
-	return submit(in, &parts, (union job_fn){ .roots = fn }, ctx);
+	return submit(in, &parts, (union job_fn){ .table = fn }, ctx);
 }
 
 int inspect_perf_map(struct inspect *in, const struct weft_identity *who,

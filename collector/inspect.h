@@ -54,10 +54,11 @@ int inspect_fork(struct inspect_server *server,
 		 struct weft_err *err) MUST_CHECK;
 
 struct inspect_opts {
-	uint32_t workers;     /* 0: 2 */
-	uint32_t queue;       /* requests waiting, at most; 0: 4096 */
-	uint64_t deadline_ns; /* of one request; 0: 2 s */
-	uint64_t bar_ns;      /* 0: 1 h */
+	uint32_t workers;           /* 0: 2 */
+	uint32_t queue;             /* requests waiting, at most; 0: 4096 */
+	uint64_t deadline_ns;       /* of one request; 0: 2 s */
+	uint64_t table_deadline_ns; /* of inspect_table(); 0: 10 s */
+	uint64_t bar_ns;            /* 0: 1 h */
 };
 
 /*
@@ -137,8 +138,7 @@ struct inspect_file {
 };
 
 enum {
-	INSPECT_NAMES_MAX = 512,
-	INSPECT_ROOTS_MAX = 16
+	INSPECT_NAMES_MAX = 512
 };
 
 struct inspect_name {
@@ -160,23 +160,32 @@ int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
 		  void *ctx);
 
-/* A range of file offsets in which a stack may end: the code that calls main
- * or a thread's function. */
-struct inspect_range {
-	uint64_t start, end;
+enum {
+	INSPECT_TABLE_BLOCKS_MAX = 16384 /* 256 MiB */
 };
 
-typedef void inspect_roots_fn(void *ctx, enum inspect_status status,
-			      const struct inspect_range *roots, size_t n);
+/* An unwind table, in the layout of bpf/wire.h. */
+struct inspect_table {
+	uint32_t first_page, n_pages; /* n_pages 0: the file has none */
+	uint32_t rules_block;
+	uint32_t n_blocks;
+	const uint32_t *words; /* n_blocks * WEFT_TABLE_BLOCK_WORDS */
+	uint32_t n_rows;
+	uint64_t build_ns; /* CPU time that it took */
+};
+
+typedef void inspect_table_fn(void *ctx, enum inspect_status status,
+			      const struct inspect_table *table);
 
 /*
- * Find the ranges of _start, __libc_start_call_main, start_thread, clone and
- * clone3 in an ELF file: by symbol, else by structure (the entry point's
- * unwind entry; the one just before exported __libc_start_main; entries
- * whose return address is undefined).
+ * Build the unwind table of an ELF file, or of the vDSO (path "[vdso]").
+ * Opened as by inspect_names(), but the proof is the inode and the device
+ * that the kernel has, for by these the table will be used for whoever maps
+ * the file; a build ID is what its owner says. Whether words make sense
+ * is not checked beyond the index: the kernel program does not trust them.
  */
-int inspect_roots(struct inspect *in, const struct inspect_file *file,
-		  inspect_roots_fn *fn, void *ctx);
+int inspect_table(struct inspect *in, const struct inspect_file *file,
+		  inspect_table_fn *fn, void *ctx);
 
 /*
  * Name n absolute addresses of a process from its JIT's perf map

@@ -112,8 +112,8 @@ void job_finish(struct job *job, const struct inspect_answer *answer)
 	case WIRE_PERF_MAP:
 		job->fn.names(job->ctx, status, answer->names, answer->n);
 		break;
-	case WIRE_ROOTS:
-		job->fn.roots(job->ctx, status, answer->ranges, answer->n);
+	case WIRE_TABLE:
+		job->fn.table(job->ctx, status, is_ok ? &answer->table : NULL);
 		break;
 	case WIRE_CONTEXT:
 		job->fn.context(job->ctx, status,

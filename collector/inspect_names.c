@@ -63,8 +63,15 @@ static struct kept *find_kept(const struct file_key *key)
 	return NULL;
 }
 
-int inspect_load_symbols(const struct elf_file *file,
-			 const struct symbols **out)
+void inspect_drop_symbols(void)
+{
+	for (int i = 0; i < KEPT_MAX; i++)
+		drop(&kept[i]);
+}
+
+/* The symbols of a file, kept for the next time. Borrowed until the next
+ * call. Returns as symbols_load(). */
+static int load_symbols(const struct elf_file *file, const struct symbols **out)
 {
 	struct kept *entry = find_kept(&file->key);
 	struct symbols *symbols;
@@ -74,8 +81,7 @@ int inspect_load_symbols(const struct elf_file *file,
 		rc = symbols_load(&symbols, file);
 		if (rc == -ENOMEM) {
 			/* Those that are kept may be what is in the way. */
-			for (int i = 0; i < KEPT_MAX; i++)
-				drop(&kept[i]);
+			inspect_drop_symbols();
 			rc = symbols_load(&symbols, file);
 		}
 		if (rc)
@@ -89,8 +95,7 @@ int inspect_load_symbols(const struct elf_file *file,
 	return 0;
 }
 
-/* Copy our own vDSO: the same kernel gives every process the same image. Its
- * size is told nowhere but in our maps. */
+/* Copy our own vDSO. Its size is told nowhere but in our maps. */
 static int copy_vdso(char out[VDSO_SIZE_MAX], size_t *size)
 {
 	static struct procfs_maps maps;
@@ -117,21 +122,13 @@ static int copy_vdso(char out[VDSO_SIZE_MAX], size_t *size)
 	return 0;
 }
 
-static int load_vdso(const struct symbols **out)
+int inspect_open_vdso(struct elf_file *out)
 {
 	static char image[VDSO_SIZE_MAX];
 	static size_t size;
-	struct elf_file file;
 	int rc = size ? 0 : copy_vdso(image, &size);
 
-	if (!rc)
-		rc = elf_file_open_memory(&file, image, size);
-	if (rc)
-		return rc;
-	/* Its key has inode 0, as no file has. */
-	rc = inspect_load_symbols(&file, out);
-	elf_file_close(&file);
-	return rc;
+	return rc ? rc : elf_file_open_memory(out, image, size);
 }
 
 int inspect_add_name(struct reply *reply, const char *name, size_t size,
@@ -181,14 +178,12 @@ enum inspect_status inspect_op_names(const struct request *request,
 	struct elf_file file;
 	int rc;
 
-	if (is_vdso) {
-		rc = load_vdso(&symbols);
-	} else {
-		rc = elf_file_find(&file, request->head, request->path);
-		if (!rc) {
-			rc = inspect_load_symbols(&file, &symbols);
-			elf_file_close(&file);
-		}
+	/* The vDSO's key has inode 0, as no file has. */
+	rc = is_vdso ? inspect_open_vdso(&file)
+		     : elf_file_find(&file, request->head, request->path);
+	if (!rc) {
+		rc = load_symbols(&file, &symbols);
+		elf_file_close(&file);
 	}
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++)
 		rc = add(reply, symbols, request->offsets[i], is_vdso);

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What the operations that give names share, within an inspector. */
+/* What operations share, within an inspector. */
 #ifndef WEFT_INSPECT_NAMES_H
 #define WEFT_INSPECT_NAMES_H
 
 #include "collector/elf_symbols.h"
 #include "collector/inspect_ops.h"
 
-/* The symbols of a file, kept for the next time. Borrowed until the next
- * call. Returns as symbols_load(). */
-int inspect_load_symbols(const struct elf_file *file,
-			 const struct symbols **out) MUST_CHECK;
+/* Forget the symbols of all files, where memory is short. */
+void inspect_drop_symbols(void);
+
+/* Open our own vDSO: the same kernel gives every process the same image.
+ * Returns 0 or a negative errno; close with elf_file_close(). */
+int inspect_open_vdso(struct elf_file *out) MUST_CHECK;
 
 /* Put a linker's name, and what it stands for, into a reply. Returns 0,
  * -E2BIG or -ENOMEM. */

@@ -12,6 +12,7 @@
 struct reply {
 	union {
 		struct wire_process process;
+		struct wire_table table;
 		struct wire_context context;
 	} own;
 	size_t own_size;
@@ -24,6 +25,10 @@ struct reply {
 
 /* Append an item. Returns 0, -E2BIG or -ENOMEM. */
 int reply_add(struct reply *reply, const void *item, size_t size) MUST_CHECK;
+
+/* Take over memory that holds n items, size bytes, in place of what there is;
+ * any size. */
+void reply_own_items(struct reply *reply, void *items, size_t size, uint32_t n);
 
 /* Append a string, cut at a NUL if it holds one. Returns 0 with *out its
  * place, or -E2BIG or -ENOMEM. */
@@ -44,7 +49,7 @@ enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply);
 enum inspect_status inspect_op_names(const struct request *request,
 				     struct reply *reply);
-enum inspect_status inspect_op_roots(const struct request *request,
+enum inspect_status inspect_op_table(const struct request *request,
 				     struct reply *reply);
 enum inspect_status inspect_op_perf_map(const struct request *request,
 					struct reply *reply);

@@ -38,9 +38,10 @@ static bool find_layout(const struct wire_request *request,
 		*layout = (struct layout){ 0, sizeof(struct wire_name),
 					   request->n_offsets };
 		return true;
-	case WIRE_ROOTS:
-		*layout = (struct layout){ 0, sizeof(struct wire_range),
-					   INSPECT_ROOTS_MAX };
+	case WIRE_TABLE:
+		*layout = (struct layout){ sizeof(struct wire_table),
+					   WIRE_TABLE_BLOCK_BYTES,
+					   INSPECT_TABLE_BLOCKS_MAX };
 		return true;
 	case WIRE_CONTEXT:
 		*layout = (struct layout){ sizeof(struct wire_context), 1, 0 };
@@ -72,6 +73,8 @@ size_t inspect_reply_size(const struct wire_reply *head,
 	    head->n != request->n_offsets)
 		return 0;
 	size = sizeof(*head) + layout.own + head->n * layout.item;
+	if (request->op == WIRE_TABLE)
+		return head->strings_size ? 0 : size;
 	if (head->strings_size > WIRE_REPLY_MAX - size)
 		return 0;
 	return size + head->strings_size;
@@ -157,18 +160,42 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 	return true;
 }
 
-static bool take_ranges(struct inspect_answer *out, const struct parts *parts)
+/* The index comes before the rules, and names rows that are there. */
+static bool is_index_sane(const struct wire_table *own, const uint32_t *words,
+			  size_t n_blocks)
 {
-	const struct wire_range *wire = parts->items;
-	struct inspect_range *ranges = out->items;
+	const uint32_t block = WEFT_TABLE_BLOCK_WORDS;
 
-	for (size_t i = 0; i < parts->n; i++) {
-		if (wire[i].start >= wire[i].end)
+	if (own->rules_block >= n_blocks ||
+	    own->n_pages > (uint64_t)own->rules_block * block / 2 ||
+	    own->n_pages > UINT32_MAX - own->first_page)
+		return false;
+	for (uint32_t i = 0; i < own->n_pages; i++) {
+		uint32_t first = words[2 * i], n = words[2 * i + 1];
+
+		if (!n || n > block || first / block >= n_blocks ||
+		    first % block + n > block)
 			return false;
-		ranges[i] =
-			(struct inspect_range){ wire[i].start, wire[i].end };
 	}
-	out->ranges = ranges;
+	return true;
+}
+
+static bool take_table(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_table *own = parts->own;
+
+	if (own->n_pages ? !is_index_sane(own, parts->items, parts->n)
+			 : parts->n > 0)
+		return false;
+	out->table = (struct inspect_table){
+		.first_page = own->first_page,
+		.n_pages = own->n_pages,
+		.rules_block = own->rules_block,
+		.n_blocks = (uint32_t)parts->n,
+		.words = parts->items,
+		.n_rows = own->n_rows,
+		.build_ns = own->build_ns,
+	};
 	return true;
 }
 
@@ -204,8 +231,8 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 	case WIRE_NAMES:
 	case WIRE_PERF_MAP:
 		return take_names(out, parts);
-	case WIRE_ROOTS:
-		return take_ranges(out, parts);
+	case WIRE_TABLE:
+		return take_table(out, parts);
 	case WIRE_CONTEXT:
 		return take_context(out, parts, &request->process);
 	case WIRE_OP_END:
@@ -218,7 +245,6 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 union item {
 	struct inspect_mapping mapping;
 	struct inspect_name name;
-	struct inspect_range range;
 };
 
 int inspect_answer_decode(struct inspect_answer *out, const void *bytes,
@@ -249,9 +275,12 @@ int inspect_answer_decode(struct inspect_answer *out, const void *bytes,
 	if (parts.strings_size && parts.strings[parts.strings_size - 1])
 		return -EPROTO;
 	out->n = parts.n;
-	out->items = calloc(parts.n + 1, sizeof(union item));
-	if (!out->items)
-		return -ENOMEM;
+	/* A table's words stay where they are. */
+	if (request->op != WIRE_TABLE) {
+		out->items = calloc(parts.n + 1, sizeof(union item));
+		if (!out->items)
+			return -ENOMEM;
+	}
 	if (take_own(out, &parts, request))
 		return 0;
 	inspect_answer_release(out);

@@ -12,8 +12,8 @@ struct inspect_answer {
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
 	struct inspect_context context;   /* WIRE_CONTEXT */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
-	const struct inspect_range *ranges; /* WIRE_ROOTS */
-	void *items;                        /* owned */
+	struct inspect_table table;       /* WIRE_TABLE; words in the bytes */
+	void *items;                      /* owned */
 };
 
 /*

@@ -12,9 +12,9 @@
 #include "collector/inspect.h"
 
 enum {
-	WIRE_PATH_MAX = 4096,    /* with its NUL */
-	WIRE_PACKET_MAX = 32768, /* of a reply, which may take several */
-	WIRE_REPLY_MAX = 16 << 20,
+	WIRE_PATH_MAX = 4096,      /* with its NUL */
+	WIRE_PACKET_MAX = 32768,   /* of a reply, which may take several */
+	WIRE_REPLY_MAX = 16 << 20, /* but for the words of a table */
 	WIRE_WORKERS_MAX = 16,
 	WIRE_STUCK_MAX = 16, /* killed inspectors that have not died */
 };
@@ -38,7 +38,7 @@ struct wire_made {
 enum wire_op {
 	WIRE_PROCESS = 1,
 	WIRE_NAMES,
-	WIRE_ROOTS,
+	WIRE_TABLE,
 	WIRE_PERF_MAP,
 	WIRE_CONTEXT,
 	WIRE_OP_END
@@ -64,9 +64,9 @@ enum {
 };
 
 /*
- * Followed by the operation's own part (wire_process, wire_context, or
- * nothing), n items, strings_size bytes of strings of which the last is NUL.
- * With any status but INSPECT_OK nothing follows.
+ * Followed by the operation's own part (wire_process, wire_table,
+ * wire_context, or nothing), n items, strings_size bytes of strings of which
+ * the last is NUL. With any status but INSPECT_OK nothing follows.
  */
 struct wire_reply {
 	uint64_t id;
@@ -118,8 +118,16 @@ struct wire_name {
 	uint32_t pad;
 };
 
-struct wire_range {
-	uint64_t start, end;
+/* Items are blocks of WEFT_TABLE_BLOCK_WORDS. */
+struct wire_table {
+	uint32_t first_page, n_pages;
+	uint32_t rules_block;
+	uint32_t n_rows;
+	uint64_t build_ns;
+};
+
+enum {
+	WIRE_TABLE_BLOCK_BYTES = 4 * WEFT_TABLE_BLOCK_WORDS
 };
 
 struct wire_context {
@@ -133,5 +141,6 @@ _Static_assert(sizeof(struct wire_request) == 96, "request has padding");
 _Static_assert(sizeof(struct wire_reply) == 24, "reply has padding");
 _Static_assert(sizeof(struct wire_mapping) == 72, "mapping has padding");
 _Static_assert(sizeof(struct wire_name) == 24, "name has padding");
+_Static_assert(sizeof(struct wire_table) == 24, "table has padding");
 
 #endif

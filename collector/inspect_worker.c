@@ -9,6 +9,10 @@
 #include "collector/inspect_ops.h"
 #include "collector/inspect_server.h"
 
+enum {
+	KEPT_BYTES_MAX = 1 << 20 /* of a reply, for the next */
+};
+
 static int grow(void **data, size_t *room, size_t size, size_t more)
 {
 	size_t want = *room ? *room : 4096;
@@ -40,6 +44,15 @@ int reply_add(struct reply *reply, const void *item, size_t size)
 	reply->items_size += size;
 	reply->n++;
 	return 0;
+}
+
+void reply_own_items(struct reply *reply, void *items, size_t size, uint32_t n)
+{
+	free(reply->items);
+	reply->items = items;
+	reply->items_size = size;
+	reply->items_room = size;
+	reply->n = n;
 }
 
 int reply_add_string(struct reply *reply, const char *text, size_t size,
@@ -111,8 +124,8 @@ static enum inspect_status run(const struct request *request,
 		return inspect_op_process(request, reply);
 	case WIRE_NAMES:
 		return inspect_op_names(request, reply);
-	case WIRE_ROOTS:
-		return inspect_op_roots(request, reply);
+	case WIRE_TABLE:
+		return inspect_op_table(request, reply);
 	case WIRE_PERF_MAP:
 		return inspect_op_perf_map(request, reply);
 	case WIRE_CONTEXT:
@@ -151,9 +164,17 @@ static bool send_parts(int fd, const struct iovec *parts, int n)
 	return !fill || send(fd, packet, fill, MSG_NOSIGNAL) >= 0;
 }
 
+/* A reply that was large is rare, and its memory is better free. */
+static void reply_shrink(struct reply *reply)
+{
+	if (reply->items_room > KEPT_BYTES_MAX)
+		reply_own_items(reply, NULL, 0, 0);
+}
+
 static bool answer(int fd, const struct request *request, struct reply *reply)
 {
 	struct wire_reply head = { .id = request->head->id };
+	bool is_sent;
 
 	reply_clear(reply);
 	head.status = run(request, reply);
@@ -169,7 +190,9 @@ static bool answer(int fd, const struct request *request, struct reply *reply)
 		{ reply->strings, reply->strings_size },
 	};
 
-	return send_parts(fd, parts, ARRAY_LEN(parts));
+	is_sent = send_parts(fd, parts, ARRAY_LEN(parts));
+	reply_shrink(reply);
+	return is_sent;
 }
 
 _Noreturn void inspect_serve(int fd)

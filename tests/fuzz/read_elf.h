@@ -8,15 +8,16 @@
 #include <sys/stat.h>
 
 #include "collector/context_tls.h"
-#include "collector/elf_roots.h"
+#include "collector/elf_symbols.h"
+#include "collector/elf_table.h"
 
 /* fd stays the caller's. */
 static inline void read_elf(int fd)
 {
-	struct inspect_range ranges[INSPECT_ROOTS_MAX];
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 	struct elf_dynamic_symbol dynamic;
 	struct tls_variable variable;
+	struct elf_table table;
 	struct symbols *symbols;
 	struct symbol_name name;
 	struct elf_file file;
@@ -39,9 +40,13 @@ static inline void read_elf(int fd)
 	if (!symbols_load(&symbols, &file)) {
 		for (uint64_t at = 0; at < 0x4000; at += 61)
 			(void)symbols_find(symbols, at, &name);
-		(void)elf_find_roots(&file, symbols, ranges);
 		symbols_free(symbols);
 	}
+	if (!elf_table_build(&table, &file)) {
+		for (uint64_t at = 0; at < 0x4000; at += 61)
+			(void)elf_table_find(&table, at);
+	}
+	elf_table_release(&table);
 	elf_file_close(&file);
 }
 

@@ -24,6 +24,7 @@
 
 #include <cmocka.h>
 
+#include "collector/elf_table.h"
 #include "collector/inspect.h"
 #include "tests/unit/skip.h"
 
@@ -38,7 +39,9 @@ struct fixture {
 	struct inspect_mapping mapping; /* the last that was chosen */
 	char path[4096];
 	enum inspect_context_state state;
-	bool is_asking; /* within a request */
+	struct inspect_table table; /* the last; without its words */
+	uint32_t kind_here;         /* what the last table says of look_for */
+	bool is_asking;             /* within a request */
 };
 
 static struct fixture *open_with(struct fixture *f,
@@ -144,6 +147,29 @@ static void on_context(void *ctx, enum inspect_status status,
 		f->state = context->state;
 }
 
+static void on_table(void *ctx, enum inspect_status status,
+		     const struct inspect_table *table)
+{
+	struct fixture *f = ctx;
+	struct elf_table view;
+
+	answered(f, status);
+	f->table = (struct inspect_table){ 0 };
+	if (!table)
+		return;
+	f->table = *table;
+	f->table.words = NULL;
+	view = (struct elf_table){
+		.first_page = table->first_page,
+		.n_pages = table->n_pages,
+		.rules_block = table->rules_block,
+		.words = (uint32_t *)table->words,
+	};
+	f->kind_here = elf_table_find(&view, f->look_for - f->mapping.start +
+						     f->mapping.file_offset)
+			       .kind;
+}
+
 static void ask_process(struct fixture *f, const struct weft_identity *who)
 {
 	f->left++;
@@ -160,9 +186,9 @@ static void ask_context(struct fixture *f, const struct weft_identity *who)
 	f->is_asking = false;
 }
 
-/* Name the function at an address of ours, in the mapping found before. */
-static void ask_name(struct fixture *f, const struct weft_identity *who,
-		     uintptr_t address)
+/* The file of the mapping found before. */
+static struct inspect_file to_file(const struct fixture *f,
+				   const struct weft_identity *who)
 {
 	struct inspect_file file = {
 		.pid = who->pid,
@@ -175,9 +201,26 @@ static void ask_name(struct fixture *f, const struct weft_identity *who,
 		.dev_minor = f->mapping.dev_minor,
 		.build_id_size = f->mapping.build_id_size,
 	};
-	uint64_t offset = address - f->mapping.start + f->mapping.file_offset;
 
 	memcpy(file.build_id, f->mapping.build_id, sizeof(file.build_id));
+	return file;
+}
+
+static void ask_table(struct fixture *f, const struct inspect_file *file)
+{
+	f->left++;
+	f->is_asking = true;
+	assert_int_equal(inspect_table(f->in, file, on_table, f), 0);
+	f->is_asking = false;
+}
+
+/* Name the function at an address of ours, in the mapping found before. */
+static void ask_name(struct fixture *f, const struct weft_identity *who,
+		     uintptr_t address)
+{
+	struct inspect_file file = to_file(f, who);
+	uint64_t offset = address - f->mapping.start + f->mapping.file_offset;
+
 	f->left++;
 	f->is_asking = true;
 	assert_int_equal(inspect_names(f->in, &file, &offset, 1, on_names, f),
@@ -220,6 +263,73 @@ static void a_file_that_is_not_the_mapped_one_is_refused(void **state)
 	f.mapping.build_id_size = 0;
 	f.mapping.inode++;
 	ask_name(&f, &who, (uintptr_t)on_process);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
+	close_all(&f);
+}
+
+static void a_mapped_file_has_an_unwind_table(void **state)
+{
+	struct weft_identity who = identify(getpid());
+	struct inspect_file file;
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, NULL);
+	f.look_for = (uintptr_t)on_table;
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	file = to_file(&f, &who);
+	file.build_id_size = 0;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_OK], 2);
+	assert_true(f.table.n_pages && f.table.n_rows);
+	assert_true(f.table.build_ns);
+	/* On the first instruction of a function all is on the stack. */
+	assert_int_equal(f.kind_here, WEFT_RULE_RSP);
+	/* Without the mapping, its path will do. */
+	file.map_start = file.map_end = 0;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_OK], 3);
+	assert_true(f.table.n_pages);
+	close_all(&f);
+}
+
+static void the_vdso_has_an_unwind_table(void **state)
+{
+	struct inspect_file file = { .path = "[vdso]" };
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, NULL);
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_OK], 1);
+	assert_true(f.table.n_pages && f.table.n_rows);
+	close_all(&f);
+}
+
+/* A build ID is what its owner says; a table is for all who map the inode. */
+static void a_table_is_of_the_inode_and_no_other_file(void **state)
+{
+	struct weft_identity who = identify(getpid());
+	struct inspect_file file;
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, NULL);
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	file = to_file(&f, &who);
+	file.inode++;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 1);
+	file.inode--;
+	file.dev_minor++;
+	ask_table(&f, &file);
 	run_until_answered(&f);
 	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
 	close_all(&f);
@@ -541,6 +651,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_and_its_functions_are_named),
 		cmocka_unit_test(a_file_that_is_not_the_mapped_one_is_refused),
+		cmocka_unit_test(a_mapped_file_has_an_unwind_table),
+		cmocka_unit_test(the_vdso_has_an_unwind_table),
+		cmocka_unit_test(a_table_is_of_the_inode_and_no_other_file),
 		cmocka_unit_test(a_pid_that_is_anothers_now_is_gone),
 		cmocka_unit_test(three_thousand_requests_are_all_answered),
 		cmocka_unit_test(beyond_the_ceiling_requests_are_deferred),

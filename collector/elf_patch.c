@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/elf_patch.h"
+
+enum {
+	ENTRY_BYTES_MAX = 256, /* code at the entry point; the loader's: 80 */
+	FRAGMENT_BYTES_MAX = 4096, /* .init or .fini; mostly 9 to 27 */
+	SECTIONS_MAX = 65536,
+	PHDRS_MAX = 1024,
+	DYNAMIC_MAX = 256,
+	NAME_MAX_BYTES = 64,
+};
+
+static bool read_vaddr(const struct elf_file *file, uint64_t vaddr, void *out,
+		       size_t size)
+{
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t n = elf_file_segments(file, segments);
+
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = vaddr - segments[i].vaddr;
+
+		if (vaddr < segments[i].vaddr || at >= segments[i].file_size ||
+		    segments[i].offset > UINT64_MAX - at)
+			continue;
+		return !elf_file_read(file, out, size, segments[i].offset + at);
+	}
+	return false;
+}
+
+/* Whether the dynamic section is one of a program, or of the loader, which
+ * has the name of a library but is where programs begin. */
+static bool is_of_program(const struct elf_file *file, const GElf_Phdr *phdr)
+{
+	Elf64_Dyn dyn[DYNAMIC_MAX];
+	uint64_t n = phdr->p_filesz / sizeof(dyn[0]);
+	uint64_t strings = 0, name = 0;
+	char start[3];
+
+	if (n > DYNAMIC_MAX)
+		n = DYNAMIC_MAX;
+	if (elf_file_read(file, dyn, n * sizeof(dyn[0]), phdr->p_offset))
+		return false;
+	for (uint64_t i = 0; i < n && dyn[i].d_tag != DT_NULL; i++) {
+		if (dyn[i].d_tag == DT_FLAGS_1 && dyn[i].d_un.d_val & DF_1_PIE)
+			return true;
+		if (dyn[i].d_tag == DT_STRTAB)
+			strings = dyn[i].d_un.d_ptr;
+		if (dyn[i].d_tag == DT_SONAME)
+			name = dyn[i].d_un.d_val;
+	}
+	return strings && name && name <= UINT64_MAX - strings &&
+	       read_vaddr(file, strings + name, start, sizeof(start)) &&
+	       !memcmp(start, "ld-", sizeof(start));
+}
+
+/* A shared library's entry point is most often a leftover of the linker: the
+ * start of its code. */
+static bool is_program(const struct elf_file *file, const GElf_Ehdr *ehdr)
+{
+	size_t n = 0;
+
+	if (ehdr->e_type == ET_EXEC)
+		return true;
+	(void)elf_getphdrnum(file->elf, &n);
+	for (size_t i = 0; i < n && i < PHDRS_MAX; i++) {
+		GElf_Phdr phdr;
+
+		if (!gelf_getphdr(file->elf, (int)i, &phdr))
+			continue;
+		if (phdr.p_type == PT_INTERP ||
+		    (phdr.p_type == PT_DYNAMIC && is_of_program(file, &phdr)))
+			return true;
+	}
+	return false;
+}
+
+static size_t find_entry(const struct elf_file *file, struct elf_patch *out)
+{
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t n = elf_file_segments(file, segments);
+	uint64_t offset;
+	GElf_Ehdr ehdr;
+
+	if (!gelf_getehdr(file->elf, &ehdr) || !ehdr.e_entry ||
+	    !is_program(file, &ehdr) ||
+	    !elf_vaddr_to_offset(segments, n, ehdr.e_entry, &offset) ||
+	    offset > UINT64_MAX - ENTRY_BYTES_MAX)
+		return 0;
+	*out = (struct elf_patch){
+		.start = offset,
+		.end = offset + ENTRY_BYTES_MAX,
+		.rule = { .kind = WEFT_RULE_END },
+	};
+	return 1;
+}
+
+/*
+ * .init and .fini are functions put together of pieces, of which the first
+ * begins with `sub $8,%rsp` and the last ends with `add $8,%rsp; ret`. What
+ * lies between calls, and leaves rsp where it was.
+ */
+static size_t find_fragment(const struct elf_file *file, const GElf_Shdr *shdr,
+			    struct elf_patch out[3])
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t sub[] = { 0x48, 0x83, 0xec, 0x08 };
+	static const uint8_t add_ret[] = { 0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	uint8_t code[FRAGMENT_BYTES_MAX];
+	uint64_t start = shdr->sh_offset, size = shdr->sh_size;
+	uint64_t deep, shallow; /* offsets from where rules hold */
+	size_t at = 0;
+
+	if (size < sizeof(endbr64) + sizeof(sub) + sizeof(add_ret) ||
+	    size > sizeof(code) || elf_file_read(file, code, size, start))
+		return 0;
+	if (!memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (memcmp(code + at, sub, sizeof(sub)) ||
+	    memcmp(code + size - sizeof(add_ret), add_ret, sizeof(add_ret)))
+		return 0;
+	deep = start + at + sizeof(sub);
+	shallow = start + size - 1;
+	out[0] = (struct elf_patch){ start,
+				     deep,
+				     { .kind = WEFT_RULE_RSP, .offset = 8 } };
+	out[1] = (struct elf_patch){ deep,
+				     shallow,
+				     { .kind = WEFT_RULE_RSP, .offset = 16 } };
+	out[2] = (struct elf_patch){ shallow,
+				     start + size,
+				     { .kind = WEFT_RULE_RSP, .offset = 8 } };
+	return 3;
+}
+
+static size_t find_fragments(const struct elf_file *file,
+			     struct elf_patch out[6])
+{
+	Elf_Scn *scn = NULL;
+	size_t n = 0, names;
+	GElf_Shdr shdr;
+
+	if (elf_getshdrstrndx(file->elf, &names))
+		return 0;
+	for (int i = 0; i < SECTIONS_MAX && n <= 3; i++) {
+		const char *name;
+
+		scn = elf_nextscn(file->elf, scn);
+		if (!scn)
+			break;
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
+		    !(shdr.sh_flags & SHF_EXECINSTR))
+			continue;
+		name = elf_strptr(file->elf, names, shdr.sh_name);
+		if (name && (!strcmp(name, ".init") || !strcmp(name, ".fini")))
+			n += find_fragment(file, &shdr, out + n);
+	}
+	return n;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct elf_patch *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+size_t elf_find_patches(const struct elf_file *file,
+			struct elf_patch out[ELF_PATCHES_MAX])
+{
+	size_t n = find_entry(file, out);
+
+	n += find_fragments(file, out + n);
+	if (!n)
+		return 0;
+	qsort(out, n, sizeof(*out), compare);
+	for (size_t i = 0; i + 1 < n; i++) {
+		if (out[i].end > out[i + 1].start)
+			out[i].end = out[i + 1].start;
+	}
+	return n;
+}
