@@ -19,7 +19,6 @@ enum {
 	DWARF_RBP = 6,
 	DWARF_RSP = 7,
 	DWARF_RETURN = 16,
-	NO_REGISTER = 255,
 };
 
 /* The registers that are followed, by their place in struct state. */
@@ -49,9 +48,10 @@ static const uint8_t pt_regs_word[] = { 10, 12, 11, 5, 13, 14, 4, 19,
 					9,  8,  7,  6, 3,  2,  1, 0 };
 
 struct state {
-	uint8_t cfa_register; /* NO_REGISTER: cfa_rule it is */
-	int64_t cfa_offset;
+	bool is_expression;        /* the CFA is by cfa_rule */
 	struct weft_rule cfa_rule; /* without rbp and rbx */
+	uint8_t cfa_register;
+	int64_t cfa_offset;
 	uint16_t saved[FOLLOWED];
 };
 
@@ -104,7 +104,7 @@ static struct weft_rule to_cfa_rule(const struct state *s)
 {
 	struct weft_rule rule = { .kind = WEFT_RULE_BAD };
 
-	if (s->cfa_register == NO_REGISTER)
+	if (s->is_expression)
 		return s->cfa_rule;
 	if (s->cfa_offset != (int32_t)s->cfa_offset)
 		return rule;
@@ -212,22 +212,8 @@ static int set_cfa(struct machine *m, uint64_t reg, int64_t offset)
 {
 	if (reg >= ARRAY_LEN(pt_regs_word))
 		return -EPROTO;
+	m->now.is_expression = false;
 	m->now.cfa_register = (uint8_t)reg;
-	m->now.cfa_offset = offset;
-	return 0;
-}
-
-static int set_cfa_register(struct machine *m, uint64_t reg)
-{
-	if (m->now.cfa_register == NO_REGISTER)
-		return -EPROTO;
-	return set_cfa(m, reg, m->now.cfa_offset);
-}
-
-static int set_cfa_offset(struct machine *m, int64_t offset)
-{
-	if (m->now.cfa_register == NO_REGISTER)
-		return -EPROTO;
 	m->now.cfa_offset = offset;
 	return 0;
 }
@@ -320,7 +306,7 @@ static int set_cfa_expression(struct machine *m)
 {
 	struct cursor expression = take_expression(m);
 
-	m->now.cfa_register = NO_REGISTER;
+	m->now.is_expression = true;
 	m->now.cfa_rule = match_cfa(expression);
 	return 0;
 }
@@ -446,12 +432,16 @@ static int step_extended(struct machine *m, uint8_t op)
 		return set_cfa(m, reg,
 			       factored(m, (uint64_t)cursor_take_sleb128(c)));
 	case DW_CFA_def_cfa_register:
-		return set_cfa_register(m, cursor_take_uleb128(c));
+		/* Also after an expression, with the offset from before:
+		 * libgcc and gdb do so, and libgcrypt wants it. */
+		return set_cfa(m, cursor_take_uleb128(c), m->now.cfa_offset);
 	case DW_CFA_def_cfa_offset:
-		return set_cfa_offset(m, (int64_t)cursor_take_uleb128(c));
+		m->now.cfa_offset = (int64_t)cursor_take_uleb128(c);
+		return 0;
 	case DW_CFA_def_cfa_offset_sf:
-		return set_cfa_offset(
-			m, factored(m, (uint64_t)cursor_take_sleb128(c)));
+		m->now.cfa_offset =
+			factored(m, (uint64_t)cursor_take_sleb128(c));
+		return 0;
 	case DW_CFA_def_cfa_expression:
 		return set_cfa_expression(m);
 	case DW_CFA_GNU_args_size:
@@ -514,7 +504,7 @@ int cfi_run(struct cfi_rows *out, const struct fdes *fdes,
 	m.n_remembered = 0;
 	m.is_initial = true;
 	/* As the ABI has it where the CIE is silent. */
-	m.now = (struct state){ .cfa_register = NO_REGISTER,
+	m.now = (struct state){ .is_expression = true,
 				.cfa_rule.kind = WEFT_RULE_BAD,
 				.saved[RSP] = SAVED_IS_CFA,
 				.saved[RETURN] = WEFT_SAVED_LOST };

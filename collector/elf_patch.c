@@ -114,12 +114,13 @@ static size_t find_fragment(const struct elf_file *file, const GElf_Shdr *shdr,
 	uint64_t deep, shallow; /* offsets from where rules hold */
 	size_t at = 0;
 
-	if (size < sizeof(endbr64) + sizeof(sub) + sizeof(add_ret) ||
-	    size > sizeof(code) || elf_file_read(file, code, size, start))
+	if (size < sizeof(sub) + sizeof(add_ret) || size > sizeof(code) ||
+	    elf_file_read(file, code, size, start))
 		return 0;
 	if (!memcmp(code, endbr64, sizeof(endbr64)))
 		at = sizeof(endbr64);
-	if (memcmp(code + at, sub, sizeof(sub)) ||
+	if (size < at + sizeof(sub) + sizeof(add_ret) ||
+	    memcmp(code + at, sub, sizeof(sub)) ||
 	    memcmp(code + size - sizeof(add_ret), add_ret, sizeof(add_ret)))
 		return 0;
 	deep = start + at + sizeof(sub);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Code that no unwind entry describes, but of which it is known how it calls:
- * where a program begins, and .init and .fini. */
+/* Code of which more is known than unwind entries say: where a program
+ * begins, and .init and .fini. */
 #ifndef WEFT_ELF_PATCH_H
 #define WEFT_ELF_PATCH_H
 
@@ -16,8 +16,11 @@ struct elf_patch {
 	struct weft_rule rule;
 };
 
-/* Find them, ascending and apart. Where unwind entries describe the same
- * code, these win. Returns how many. */
+/*
+ * Find them, ascending and apart. Where no entry describes the start, a
+ * patch is good from there to the next that one does. Where one does: only
+ * WEFT_RULE_END, for all of it. Returns how many.
+ */
 size_t elf_find_patches(const struct elf_file *file,
 			struct elf_patch out[ELF_PATCHES_MAX]);
 

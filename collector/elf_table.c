@@ -39,6 +39,7 @@ enum {
 
 static const struct weft_rule none_rule = { .kind = WEFT_RULE_NONE };
 static const struct weft_rule bad_rule = { .kind = WEFT_RULE_BAD };
+static const struct weft_rule end_rule = { .kind = WEFT_RULE_END };
 
 struct builder {
 	struct elf_table *out;
@@ -256,10 +257,9 @@ static int put_hole(struct builder *b, const struct hole *hole,
 	for (size_t i = 0; i < n && !rc; i++) {
 		uint64_t start = patches[i].start, end = patches[i].end;
 
-		start = start > hole->start ? start : hole->start;
-		end = end < hole->end ? end : hole->end;
-		if (start >= end)
+		if (start < hole->start || start >= hole->end)
 			continue;
+		end = end < hole->end ? end : hole->end;
 		rc = put_rule(b, start, &patches[i].rule);
 		if (!rc && end < hole->end)
 			rc = put(b, end, NUMBER_NONE);
@@ -284,6 +284,20 @@ static int put_entry(struct builder *b, struct fdes *fdes,
 	return rc;
 }
 
+/* Whether a program begins in it. Not every such entry says that it has no
+ * caller. */
+static bool is_first(const struct fde *fde, const struct elf_patch *patches,
+		     size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (patches[i].rule.kind == WEFT_RULE_END &&
+		    patches[i].start >= fde->offset &&
+		    patches[i].start - fde->offset < fde->size)
+			return true;
+	}
+	return false;
+}
+
 static int put_all(struct builder *b, struct fdes *fdes,
 		   const struct elf_patch *patches, size_t n_patches)
 {
@@ -297,7 +311,9 @@ static int put_all(struct builder *b, struct fdes *fdes,
 		hole.is_bridged &= hole.end - hole.start <= BRIDGE_BYTES_MAX;
 		if (hole.start < hole.end)
 			rc = put_hole(b, &hole, patches, n_patches);
-		if (!rc)
+		if (!rc && is_first(fde, patches, n_patches))
+			rc = put_rule(b, fde->offset, &end_rule);
+		else if (!rc)
 			rc = put_entry(b, fdes, fde);
 		hole.start = fde->offset + fde->size;
 		/* After a signal's trampoline comes another function. */

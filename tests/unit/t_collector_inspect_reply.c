@@ -201,6 +201,138 @@ static void a_context_speaks_of_who_was_asked_about(void **state)
 			 -EPROTO);
 }
 
+/* A table of two blocks: two pages that share a row, and a rule. */
+struct table_reply {
+	struct wire_reply head;
+	struct wire_table own;
+	uint32_t block[2][WEFT_TABLE_BLOCK_WORDS];
+};
+
+static struct table_reply good_table(void)
+{
+	return (struct table_reply){
+		.head = { .id = 7, .n = 2 },
+		.own = { .first_page = 3,
+			 .n_pages = 2,
+			 .rules_block = 1,
+			 .n_rows = 1,
+			 .build_ns = 9 },
+		.block[0] = { 4, 1, 4, 1, 0 },
+	};
+}
+
+static const struct wire_request asked_table = { .id = 7, .op = WIRE_TABLE };
+
+static void expect_table(const struct table_reply *reply, int want)
+{
+	struct inspect_answer answer;
+
+	assert_int_equal(inspect_answer_decode(&answer, reply, sizeof(*reply),
+					       &asked_table),
+			 want);
+	inspect_answer_release(&answer);
+}
+
+static void a_table_is_taken_in_place(void **state)
+{
+	static struct table_reply reply;
+	struct inspect_answer answer;
+
+	(void)state;
+	reply = good_table();
+	assert_int_equal(inspect_answer_decode(&answer, &reply, sizeof(reply),
+					       &asked_table),
+			 0);
+	assert_int_equal(answer.table.first_page, 3);
+	assert_int_equal(answer.table.n_pages, 2);
+	assert_int_equal(answer.table.n_blocks, 2);
+	assert_int_equal(answer.table.build_ns, 9);
+	assert_ptr_equal(answer.table.words, reply.block);
+	inspect_answer_release(&answer);
+}
+
+static void a_file_may_have_no_table(void **state)
+{
+	struct {
+		struct wire_reply head;
+		struct wire_table own;
+	} reply = { .head.id = 7 };
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, sizeof(reply),
+					       &asked_table),
+			 0);
+	assert_int_equal(answer.table.n_pages, 0);
+	inspect_answer_release(&answer);
+	reply.own.n_pages = 1;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, sizeof(reply),
+					       &asked_table),
+			 -EPROTO);
+}
+
+static void a_table_is_of_whole_blocks_and_has_a_limit(void **state)
+{
+	static struct table_reply reply;
+	struct wire_reply head = { .id = 7, .n = INSPECT_TABLE_BLOCKS_MAX };
+
+	(void)state;
+	assert_int_equal(inspect_reply_size(&head, &asked_table),
+			 sizeof(struct wire_reply) + sizeof(struct wire_table) +
+				 (256 << 20));
+	head.n++;
+	assert_int_equal(inspect_reply_size(&head, &asked_table), 0);
+	head.n = 1;
+	head.strings_size = 1;
+	assert_int_equal(inspect_reply_size(&head, &asked_table), 0);
+	reply = good_table();
+	reply.head.n = 1;
+	expect_table(&reply, -EPROTO);
+	reply.head.n = 3;
+	expect_table(&reply, -EPROTO);
+}
+
+static void an_index_names_rows_within_a_block(void **state)
+{
+	static struct table_reply reply;
+	const struct {
+		uint32_t first, n;
+	} wrong[] = {
+		{ 4, 0 },          { 4, WEFT_TABLE_BLOCK_WORDS },
+		{ 8191, 2 },       { 8192, 1 },
+		{ UINT32_MAX, 1 }, { 1, UINT32_MAX },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		reply = good_table();
+		reply.block[0][2] = wrong[i].first;
+		reply.block[0][3] = wrong[i].n;
+		expect_table(&reply, -EPROTO);
+	}
+	reply = good_table();
+	reply.block[0][0] = 4096;
+	reply.block[0][1] = WEFT_TABLE_BLOCK_WORDS;
+	expect_table(&reply, 0);
+	reply = good_table();
+	reply.own.rules_block = 2;
+	expect_table(&reply, -EPROTO);
+	reply.own.rules_block = UINT32_MAX;
+	expect_table(&reply, -EPROTO);
+	/* The index would reach into the rules, or past the end. */
+	reply = good_table();
+	reply.own.rules_block = 0;
+	expect_table(&reply, -EPROTO);
+	reply = good_table();
+	reply.own.n_pages = WEFT_TABLE_BLOCK_WORDS / 2 + 1;
+	expect_table(&reply, -EPROTO);
+	reply.own.n_pages = UINT32_MAX;
+	expect_table(&reply, -EPROTO);
+	reply = good_table();
+	reply.own.first_page = UINT32_MAX;
+	expect_table(&reply, -EPROTO);
+}
+
 static void any_bytes_are_taken_or_refused(void **state)
 {
 	struct inspect_answer answer;
@@ -236,6 +368,10 @@ int main(void)
 		cmocka_unit_test(nothing_follows_a_failure),
 		cmocka_unit_test(there_is_a_name_for_each_offset),
 		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),
+		cmocka_unit_test(a_table_is_taken_in_place),
+		cmocka_unit_test(a_file_may_have_no_table),
+		cmocka_unit_test(a_table_is_of_whole_blocks_and_has_a_limit),
+		cmocka_unit_test(an_index_names_rows_within_a_block),
 		cmocka_unit_test(any_bytes_are_taken_or_refused),
 	};
 
