@@ -45,13 +45,6 @@ struct {
 	__array(values, struct count_map);
 } count_epochs SEC(".maps") = { .values = { &counts_0, &counts_1 } };
 
-/* errno values, include/uapi/asm-generic/errno-base.h */
-enum {
-	KERN_EBUSY = 16,
-	KERN_EEXIST = 17,
-	KERN_E2BIG = 7
-};
-
 /* Make sure that the epoch's table has the stack; else make the key "lost". */
 static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 				       const struct weft_stack *stack,

@@ -31,7 +31,69 @@ struct thread_struct {
 	unsigned long fsbase;
 };
 
-struct mm_struct;
+struct super_block {
+	__u32 s_dev;
+};
+
+struct inode {
+	unsigned long i_ino;
+	struct super_block *i_sb;
+	__u32 i_generation;
+};
+
+/* When the inode last changed: since 6.11, since 6.6, before. */
+struct inode___numbers {
+	__s64 i_ctime_sec;
+	__u32 i_ctime_nsec;
+};
+
+struct timespec64 {
+	__s64 tv_sec;
+	long tv_nsec;
+};
+
+struct inode___hidden {
+	struct timespec64 __i_ctime;
+};
+
+struct inode___plain {
+	struct timespec64 i_ctime;
+};
+
+struct file {
+	struct inode *f_inode;
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end;
+	struct mm_struct *vm_mm;
+	unsigned long vm_flags, vm_pgoff;
+	struct file *vm_file;
+};
+
+struct maple_tree {
+	void *ma_root;
+};
+
+struct mm_struct {
+	struct maple_tree mm_mt; /* since 6.1 */
+	unsigned long start_stack, exec_vm;
+	struct {
+		void *vdso;
+	} context;
+};
+
+/* Changes with every change of the mappings; since 6.4, a bare number up to
+ * 6.12. */
+struct mm_struct___number {
+	int mm_lock_seq;
+};
+
+struct mm_struct___seqcount {
+	struct {
+		unsigned int sequence;
+	} mm_lock_seq;
+};
 
 struct task_struct {
 	unsigned int flags;
@@ -47,13 +109,85 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+};
+
+struct bpf_iter__task_vma {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+	struct vm_area_struct *vma;
+};
+
 #pragma clang attribute pop
 
 /* task_struct.flags, include/linux/sched.h */
 enum {
+	KERN_PF_EXITING = 0x00000004,
 	KERN_PF_IO_WORKER = 0x00000010,
 	KERN_PF_USER_WORKER = 0x00004000, /* 6.4 and later; unused before */
 	KERN_PF_KTHREAD = 0x00200000,
 };
+
+/* errno values, include/uapi/asm-generic/errno-base.h */
+enum {
+	KERN_EBUSY = 16,
+	KERN_EEXIST = 17,
+	KERN_E2BIG = 7
+};
+
+/* vm_area_struct.vm_flags, include/linux/mm.h */
+enum {
+	KERN_VM_EXEC = 0x00000004,
+};
+
+/* The code segment of a 32-bit program. */
+enum {
+	KERN_USER32_CS = 0x23
+};
+
+/* When a file's inode last changed, as one number. False: not readable. */
+static __always_inline bool kern_inode_changed(struct inode *inode, __u64 *out)
+{
+	/* Since 6.13 the top bit says whether somebody has asked. */
+	const __u32 nsec_mask = 0x7fffffff;
+	struct inode___numbers *numbers = (void *)inode;
+	struct inode___hidden *hidden = (void *)inode;
+	struct inode___plain *plain = (void *)inode;
+	struct timespec64 time = { 0 };
+	__u32 nsec = 0;
+	long rc = 0;
+
+	if (bpf_core_field_exists(numbers->i_ctime_sec)) {
+		rc = bpf_core_read(&time.tv_sec, sizeof(time.tv_sec),
+				   &numbers->i_ctime_sec);
+		rc |= bpf_core_read(&nsec, sizeof(nsec),
+				    &numbers->i_ctime_nsec);
+		time.tv_nsec = nsec & nsec_mask;
+	} else if (bpf_core_field_exists(hidden->__i_ctime)) {
+		rc = bpf_core_read(&time, sizeof(time), &hidden->__i_ctime);
+	} else {
+		rc = bpf_core_read(&time, sizeof(time), &plain->i_ctime);
+	}
+	*out = (__u64)time.tv_sec << 30 ^ time.tv_nsec;
+	return !rc;
+}
+
+/* Returns false where the kernel does not count changes. */
+static __always_inline bool kern_mm_sequence(struct mm_struct *mm, __u32 *out)
+{
+	struct mm_struct___seqcount *counted = (void *)mm;
+	struct mm_struct___number *number = (void *)mm;
+
+	if (bpf_core_field_exists(counted->mm_lock_seq.sequence))
+		*out = counted->mm_lock_seq.sequence;
+	else if (bpf_core_field_exists(number->mm_lock_seq))
+		*out = number->mm_lock_seq;
+	else
+		return false;
+	return true;
+}
 
 #endif

@@ -29,25 +29,35 @@ struct {
 	__type(value, __u64);
 } probes_asked SEC(".maps");
 
-/* Returns false where there was no room, which the ledger then says. */
-static __always_inline bool notify(enum weft_notice_kind kind,
-				   struct task_struct *task,
-				   struct task_struct *parent, __u32 epoch)
+static __always_inline struct weft_notice *
+notice_begin(enum weft_notice_kind kind, struct task_struct *task, __u32 epoch)
 {
 	struct weft_notice *n = bpf_ringbuf_reserve(&notices, sizeof(*n), 0);
 	struct weft_ledger *l;
-	bool is_urgent;
 
 	if (!n) {
 		l = ledger_find(epoch, 0);
 		if (l)
 			tally(l, WEFT_SIDEBAND_LOST, 0);
-		return false;
+		return NULL;
 	}
 	n->kind = kind;
 	n->pad = 0;
 	n->boot_ns = bpf_ktime_get_boot_ns();
 	n->process = identity_of(task);
+	return n;
+}
+
+/* Returns false where there was no room, which the ledger then says. */
+static __always_inline bool notify(enum weft_notice_kind kind,
+				   struct task_struct *task,
+				   struct task_struct *parent, __u32 epoch)
+{
+	struct weft_notice *n = notice_begin(kind, task, epoch);
+	bool is_urgent;
+
+	if (!n)
+		return false;
 	n->parent = parent ? identity_of(parent) : (struct weft_identity){ 0 };
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
 	is_urgent = kind == WEFT_NOTICE_PROBE ||
@@ -55,6 +65,22 @@ static __always_inline bool notify(enum weft_notice_kind kind,
 			    NOTICES_BYTES / 4;
 	bpf_ringbuf_submit(n,
 			   is_urgent ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP);
+	return true;
+}
+
+/* Ask for the unwind table of a file that the current process maps. */
+static __always_inline bool notify_table(const struct weft_file_key *file,
+					 __u64 start, __u64 end, __u32 epoch)
+{
+	struct weft_notice *n = notice_begin(WEFT_NOTICE_TABLE,
+					     bpf_get_current_task_btf(), epoch);
+
+	if (!n)
+		return false;
+	n->table.file = *file;
+	n->table.start = start;
+	n->table.end = end;
+	bpf_ringbuf_submit(n, BPF_RB_FORCE_WAKEUP);
 	return true;
 }
 

@@ -1,32 +1,34 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Taking the stack: kernel frames by the kernel's own walk, user frames by
- * frame pointer from the registers with which the thread last was in user
- * mode, and the key that names the result.
+ * Taking the stack: kernel frames by the kernel's own walk, user frames from
+ * the registers with which the thread last was in user mode, and the key that
+ * names the result.
  */
 #ifndef WEFT_WALK_BPF_H
 #define WEFT_WALK_BPF_H
 
+#include "mapping.bpf.h"
+#include "unwind.h"
 #include "wire.h"
 
-enum {
-	WALK_FIRST_PAGE = 4096,
-	/* A frame larger than this is none: the register held something else.
-	 * Reading where it points may fail, which costs more than a walk. */
-	WALK_FRAME_MAX = 4 << 20
-};
-
-struct walk {
-	struct weft_stack *stack;
-	__u64 frame_pointer;
-	__u64 below; /* the stack pointer, then the frame before */
-	__u32 n;     /* frames in the stack so far, kernel's included */
-	__u32 end;   /* enum weft_walk_end */
-};
-
+/*
+ * The key: NH of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999), two
+ * lanes with independent random keys per position. Two different stacks get
+ * the same key with probability 2^-64, whoever chose them.
+ */
 struct hash {
-	const struct weft_stack *stack;
 	__u64 lane[2];
+};
+
+/* What one CPU writes and remembers on the way; used by one program at one
+ * level of nesting. */
+struct walk {
+	struct unwind unwind; /* first: a step is given its address */
+	struct hash hash;
+	__u32 n; /* frames in the stack so far, kernel's included */
+	struct weft_stack stack;
+	struct unwind_registers registers;
+	struct mappings mappings;
 };
 
 /* Index i bounded for the verifier; frames are never that many. The barrier
@@ -37,117 +39,6 @@ static __always_inline __u32 frame_slot(__u32 i)
 	return i < WEFT_MAX_FRAMES ? i : WEFT_MAX_FRAMES - 1;
 }
 
-static __always_inline long walk_end(struct walk *w, enum weft_walk_end end)
-{
-	w->end = end;
-	return 1;
-}
-
-/* One frame: [fp] is the caller's frame pointer, [fp + 8] the address to
- * which this function returns. The stack grows down, so callers lie above. */
-static long walk_step(__u32 i, struct walk *w)
-{
-	__u64 frame[2];
-
-	if (w->frame_pointer == 0)
-		return walk_end(w, WEFT_END_ROOT);
-	if (w->frame_pointer < WALK_FIRST_PAGE)
-		return walk_end(w, WEFT_END_LOW);
-	if (w->frame_pointer % 8)
-		return walk_end(w, WEFT_END_UNALIGNED);
-	if (w->frame_pointer - w->below > WALK_FRAME_MAX)
-		return walk_end(w, WEFT_END_NOT_ABOVE);
-	if (bpf_probe_read_user(frame, sizeof(frame),
-				(const void *)w->frame_pointer))
-		return walk_end(w, WEFT_END_FAULT);
-	if (!frame[1])
-		return walk_end(w, WEFT_END_NO_RETURN);
-
-	w->stack->address[frame_slot(w->n)] = frame[1];
-	w->n++;
-	w->below = w->frame_pointer + sizeof(frame);
-	w->frame_pointer = frame[0];
-	return 0;
-}
-
-static __always_inline bool in_user_mode(const struct bpf_perf_event_data *ctx)
-{
-	return ctx->regs.cs & 3;
-}
-
-static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
-					struct weft_stack *s)
-{
-	long size = bpf_get_stack(ctx, s->address,
-				  WEFT_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
-
-	if (size < 0)
-		size = 0;
-	s->n_kernel = size / sizeof(__u64);
-	s->kernel_truncated = s->n_kernel == WEFT_MAX_KERNEL_FRAMES;
-}
-
-/* pc, fp, sp: where the thread was, or will go on, in user mode. */
-static __always_inline void walk_user(struct weft_stack *s, __u64 pc, __u64 fp,
-				      __u64 sp)
-{
-	struct walk w = {
-		.stack = s,
-		.frame_pointer = fp,
-		.below = sp,
-		.n = s->n_kernel,
-		.end = WEFT_END_DEPTH,
-	};
-
-	s->address[frame_slot(w.n)] = pc;
-	w.n++;
-	bpf_loop(WEFT_MAX_USER_FRAMES, walk_step, &w, 0);
-	s->n_user = w.n - s->n_kernel;
-	if (s->n_user > WEFT_MAX_USER_FRAMES) {
-		s->n_user = WEFT_MAX_USER_FRAMES;
-		w.end = WEFT_END_DEPTH;
-	}
-	s->user_end = w.end;
-}
-
-static __always_inline void walk(struct bpf_perf_event_data *ctx,
-				 struct task_struct *task, struct weft_stack *s)
-{
-	struct pt_regs regs;
-
-	s->n_kernel = 0;
-	s->n_user = 0;
-	s->user_end = WEFT_END_NO_USER;
-	s->kernel_truncated = 0;
-	s->user_leaf_exact = 1;
-	s->pad = 0;
-
-	if (in_user_mode(ctx)) {
-		if (config.user_stacks)
-			walk_user(s, ctx->regs.rip, ctx->regs.rbp,
-				  ctx->regs.rsp);
-		return;
-	}
-	if (config.kernel_stacks)
-		walk_kernel(ctx, s);
-	/* Workers of io_uring have a user's memory, but no user registers. */
-	if (!config.user_stacks || !task->mm ||
-	    task->flags &
-		    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
-		return;
-	if (bpf_probe_read_kernel(&regs, sizeof(regs),
-				  (const void *)bpf_task_pt_regs(task)))
-		return;
-	/* In a system call the saved address is the one after `syscall`. */
-	s->user_leaf_exact = (long)regs.orig_rax < 0;
-	walk_user(s, regs.rip, regs.rbp, regs.rsp);
-}
-
-/*
- * The key: NH of UMAC (Black, Halevi, Krawczyk, Krovetz, Rogaway 1999), two
- * lanes with independent random keys per position. Two different stacks get
- * the same key with probability 2^-64, whoever chose them.
- */
 static __always_inline void hash_word(struct hash *h, __u32 i, __u64 word)
 {
 	const volatile __u32(*key)[2] =
@@ -159,24 +50,142 @@ static __always_inline void hash_word(struct hash *h, __u32 i, __u64 word)
 			(__u64)(low + key[lane][0]) * (high + key[lane][1]);
 }
 
-static long hash_step(__u32 i, struct hash *h)
+/* What unwind.h wants. */
+static __always_inline bool unwind_read(void *to, __u32 size, __u64 from)
 {
-	hash_word(h, i + 1, h->stack->address[frame_slot(i)]);
+	return !bpf_probe_read_user(to, size, (const void *)from);
+}
+
+static __always_inline bool unwind_find_place(struct unwind *u, __u64 address)
+{
+	struct mapping *m =
+		mapping_find(&((struct walk *)u)->mappings, address);
+
+	if (!m)
+		return false;
+	u->place = m->place;
+	return true;
+}
+
+static __always_inline struct unwind_registers *
+unwind_registers(struct unwind *u)
+{
+	return &((struct walk *)u)->registers;
+}
+
+static __always_inline void unwind_push(struct unwind *u, __u64 address)
+{
+	struct walk *w = (struct walk *)u;
+
+	w->stack.address[frame_slot(w->n)] = address;
+	w->n++;
+	hash_word(&w->hash, w->n, address);
+}
+
+/* Steps of loops: their context must lie on the stack. */
+static long walk_step(__u32 i, struct walk **w)
+{
+	return unwind_step(i, &(*w)->unwind);
+}
+
+static __always_inline bool in_user_mode(const struct bpf_perf_event_data *ctx)
+{
+	return ctx->regs.cs & 3;
+}
+
+static long hash_step(__u32 i, struct walk **w)
+{
+	hash_word(&(*w)->hash, i + 1, (*w)->stack.address[frame_slot(i)]);
 	return 0;
 }
 
-static __always_inline struct weft_stack_key
-stack_key(const struct weft_stack *s)
+static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
+					struct walk *w)
 {
-	struct hash h = { .stack = s };
-	__u64 shape = s->n_kernel | (__u64)s->n_user << 16 |
-		      (__u64)s->user_end << 32 |
-		      (__u64)s->user_leaf_exact << 40;
+	struct weft_stack *s = &w->stack;
+	long size = bpf_get_stack(ctx, s->address,
+				  WEFT_MAX_KERNEL_FRAMES * sizeof(__u64), 0);
 
-	hash_word(&h, 0, shape);
-	bpf_loop(s->n_kernel + s->n_user, hash_step, &h, 0);
+	if (size < 0)
+		size = 0;
+	s->n_kernel = size / sizeof(__u64);
+	s->kernel_truncated = s->n_kernel == WEFT_MAX_KERNEL_FRAMES;
+	w->n = s->n_kernel;
+	bpf_loop(w->n, hash_step, &w, 0);
+}
+
+/* Where the thread was, or will go on, in user mode: its registers lie at the
+ * top of its kernel stack. */
+static __always_inline void walk_user(struct task_struct *task, struct walk *w)
+{
+	struct weft_stack *s = &w->stack;
+	struct unwind *u = &w->unwind;
+	struct pt_regs *regs = (void *)&w->registers.pt;
+
+	if (bpf_probe_read_kernel(regs, sizeof(*regs),
+				  (const void *)bpf_task_pt_regs(task)))
+		return;
+	u->pc = regs->rip;
+	u->sp = regs->rsp;
+	u->rbp = regs->rbp;
+	u->rbx = regs->rbx;
+	u->end = WEFT_END_DEPTH;
+	/* In a system call the saved address is the one after `syscall`. */
+	s->user_leaf_exact = !u->in_kernel || (long)regs->orig_rax < 0;
+	u->is_after = !s->user_leaf_exact;
+	u->knows_all = true;
+	if ((regs->cs & 0xffff) == KERN_USER32_CS) {
+		unwind_push(u, u->pc);
+		u->end = WEFT_END_COMPAT;
+	} else {
+		memory_of(task, &w->mappings.memory);
+		bpf_loop(WEFT_MAX_USER_FRAMES, walk_step, &w, 0);
+	}
+	s->n_user = w->n - s->n_kernel;
+	s->user_end = u->end;
+}
+
+static __always_inline void walk_begin(struct walk *w, __u32 epoch,
+				       bool in_kernel)
+{
+	struct weft_stack *s = &w->stack;
+
+	__builtin_memset(&w->unwind, 0, sizeof(w->unwind));
+	w->unwind.in_kernel = in_kernel;
+	w->hash = (struct hash){ 0 };
+	w->n = 0;
+	w->mappings.epoch = epoch;
+	w->mappings.generation = table_generation;
+	s->n_kernel = 0;
+	s->n_user = 0;
+	s->user_end = WEFT_END_NO_USER;
+	s->kernel_truncated = 0;
+	s->user_leaf_exact = 1;
+	s->pad = 0;
+}
+
+/* Take the stack into w->stack. Returns its key. */
+static __always_inline struct weft_stack_key
+walk(struct bpf_perf_event_data *ctx, struct task_struct *task, struct walk *w,
+     __u32 epoch)
+{
+	const struct weft_stack *s = &w->stack;
+
+	walk_begin(w, epoch, !in_user_mode(ctx));
+	if (w->unwind.in_kernel && config.kernel_stacks)
+		walk_kernel(ctx, w);
+	/* Workers of io_uring have a user's memory, but no user registers. */
+	if (config.user_stacks && task->mm &&
+	    !(task->flags & (KERN_PF_EXITING | KERN_PF_KTHREAD |
+			     KERN_PF_IO_WORKER | KERN_PF_USER_WORKER)))
+		walk_user(task, w);
+	hash_word(&w->hash, 0,
+		  s->n_kernel | (__u64)s->n_user << 16 |
+			  (__u64)s->user_end << 32 |
+			  (__u64)s->user_leaf_exact << 40);
 	/* All zero is taken: "stack lost". */
-	return (struct weft_stack_key){ { h.lane[0] | 1, h.lane[1] } };
+	return (struct weft_stack_key){ { w->hash.lane[0] | 1,
+					  w->hash.lane[1] } };
 }
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * weft's kernel program: entry points. The timer's program takes the stack of
  * what it interrupted, counts it, and sometimes sends it; three hooks follow
- * processes. These are raw tracepoints: classic tracepoint programs would make
- * the kernel skip the timer's while they run.
+ * processes; an iterator lists what they have mapped. The hooks are raw
+ * tracepoints: classic tracepoint programs would make the kernel skip the
+ * timer's while they run.
  */
 #include "wire.h"
 
@@ -18,6 +19,7 @@ volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 #include "detail.bpf.h"
 #include "ledger.bpf.h"
 #include "notice.bpf.h"
+#include "table.bpf.h"
 #include "target.bpf.h"
 #include "walk.bpf.h"
 
@@ -25,12 +27,13 @@ enum {
 	TIMER_EVENT = 0
 };
 
-/* The timer interrupts the other programs, so its scratch is its own. */
+/* One per CPU, set before load. The timer interrupts the other programs, so
+ * its scratch is its own. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct weft_stack);
+	__type(value, struct walk);
 } tick_scratch SEC(".maps");
 
 static __always_inline __u64 period_of_this_cpu(__u32 epoch)
@@ -43,14 +46,14 @@ static __always_inline __u64 period_of_this_cpu(__u32 epoch)
 SEC("perf_event")
 int on_tick(struct bpf_perf_event_data *ctx)
 {
-	__u32 epoch = current_epoch, zero = 0;
+	__u32 epoch = current_epoch, cpu = bpf_get_smp_processor_id();
 	__u64 value = period_of_this_cpu(epoch);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct weft_ledger *l = ledger_find(epoch, TIMER_EVENT);
-	struct weft_stack *s = bpf_map_lookup_elem(&tick_scratch, &zero);
+	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &cpu);
 	struct weft_count_key key = { .event = TIMER_EVENT };
 
-	if (!l || !s)
+	if (!l || !w)
 		return 0; /* cannot be: array maps have all their slots */
 	tally(l, WEFT_FIRED, value);
 	if (task->pid == 0) {
@@ -61,10 +64,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		tally(l, WEFT_FILTERED, value);
 		return 0;
 	}
-	walk(ctx, task, s);
+	key.stack = walk(ctx, task, w, epoch);
 	key.process = identity_of(task);
-	key.stack = stack_key(s);
-	keep_stack(epoch, &key.stack, s, l, value);
+	keep_stack(epoch, &key.stack, &w->stack, l, value);
 	if (count(epoch, &key, l, value))
 		send_detail(epoch, task, &key, l, value);
 	return 0;
@@ -109,6 +111,52 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		bpf_map_delete_elem(&target_processes, &pid);
 	if (wanted)
 		notify(WEFT_NOTICE_EXIT, task, NULL, current_epoch);
+	return 0;
+}
+
+/* Run once by the collector, on itself: the layout of the kernel's tree of
+ * mappings is not ours to rely on. */
+volatile struct weft_proof proof;
+
+SEC("raw_tp")
+int prove_mapping(void *ctx)
+{
+	__u32 zero = 0;
+	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &zero);
+	struct mapping *m;
+
+	proof.start = proof.end = proof.file_offset = 0;
+	if (!w)
+		return 0;
+	m = &w->mappings.mapping[0];
+	memory_of(bpf_get_current_task_btf(), &w->mappings.memory);
+	if (!mapping_from_tree(&w->mappings, proof.address, m))
+		return 0;
+	proof.start = m->place.start;
+	proof.end = m->place.end;
+	proof.file_offset = m->place.bias + m->place.start;
+	return 0;
+}
+
+/* Read once, before samples come: the files that targets have mapped. */
+SEC("iter/task_vma")
+int list_mapped(struct bpf_iter__task_vma *ctx)
+{
+	struct vm_area_struct *vma = ctx->vma;
+	struct task_struct *task = ctx->task;
+	struct weft_mapped found = { 0 };
+
+	if (!task || !vma || !vma->vm_file || !(vma->vm_flags & KERN_VM_EXEC))
+		return 0;
+	/* The cgroup test is of the current task only: there, list all. */
+	if (!config.filter_cgroup && !is_target(task))
+		return 0;
+	if (!file_key_of(vma->vm_file->f_inode, &found.file))
+		return 0;
+	found.process = identity_of(task);
+	found.start = vma->vm_start;
+	found.end = vma->vm_end;
+	bpf_seq_write(ctx->meta->seq, &found, sizeof(found));
 	return 0;
 }
 

@@ -41,18 +41,104 @@ struct weft_stack_key {
 	__u64 word[2];
 };
 
-/* Why the walk over user frames ended. */
+/* Why the walk over user frames ended. WEFT_END_NAMES in collector/ledger.c has
+ * the words that are stored, in this order. */
 enum weft_walk_end {
-	WEFT_END_NO_USER,   /* kernel thread, or user frames not asked for */
-	WEFT_END_ROOT,      /* frame pointer 0: the first frame */
-	WEFT_END_DEPTH,     /* WEFT_MAX_USER_FRAMES reached */
-	WEFT_END_LOW,       /* frame pointer below the first page */
-	WEFT_END_FAULT,     /* frame not readable */
-	WEFT_END_NOT_ABOVE, /* frame pointer does not point a little up the
-			       stack */
-	WEFT_END_UNALIGNED,
-	WEFT_END_NO_RETURN, /* return address 0 */
+	WEFT_END_NO_USER, /* no user stack to expect: kernel thread, a program
+			     that is being replaced or ends, not asked for */
+	WEFT_END_MARKED,  /* whole: the code is marked as a first function */
+	WEFT_END_ROOT,    /* whole: frame pointer or return address 0 */
+	WEFT_END_DEPTH,   /* WEFT_MAX_USER_FRAMES reached */
+	WEFT_END_PENDING, /* the file's table is being built */
+	WEFT_END_NO_MAPPING, /* return address in no executable mapping */
+	WEFT_END_NO_FRAME, /* no rule, and no frame pointer that could be one */
+	WEFT_END_BAD_RULE, /* a rule that cannot be expressed */
+	WEFT_END_REGISTER, /* the rule needs a register that is not known */
+	WEFT_END_FAULT,    /* stack memory not readable */
+	WEFT_END_NOT_ABOVE, /* the caller's frame would not lie above */
+	WEFT_END_COMPAT,    /* 32-bit program: only its leaf is known */
 	WEFT_END_COUNT
+};
+
+/*
+ * Unwind tables: for each byte of a file's code, how to find the caller. One
+ * immutable map per file, of blocks of 4,096 words (16 KiB), made from
+ * .eh_frame by an inspector:
+ *
+ *   index  from block 0: two words for each 4 KiB page of the file from
+ *          first_page on: the word at which its rows begin, how many
+ *   rules  from block rules_block: struct weft_rule, two words each
+ *   rows   a word each: offset in the page << 20 | number of the rule. A row
+ *          holds until the next. The first row of a page is for offset 0;
+ *          the rows of a page lie within one block.
+ *
+ * Pages and offsets are of the file, not of its address space.
+ */
+enum {
+	WEFT_TABLE_PAGE_BITS = 12,
+	WEFT_TABLE_BLOCK_WORDS = 4096,
+	WEFT_TABLE_ROW_SHIFT = 20,
+	WEFT_TABLE_RULES_MAX = 1 << 16,
+	WEFT_TABLES_MAX = 16384, /* files known at a time */
+};
+
+/* How the canonical frame address (CFA) is found: the caller's stack pointer.
+ * The return address is always at CFA - 8. */
+enum weft_rule_kind {
+	WEFT_RULE_NONE,      /* not described: use the frame pointer */
+	WEFT_RULE_RSP,       /* rsp + offset */
+	WEFT_RULE_RBP,       /* rbp + offset */
+	WEFT_RULE_RBX,       /* rbx + offset */
+	WEFT_RULE_REGISTER,  /* word aux of pt_regs + offset; only where all
+				registers are known: a leaf, or under a signal */
+	WEFT_RULE_PLT,       /* rsp + 8 + ((pc & 15) >= offset ? 8 : 0) */
+	WEFT_RULE_RBP_DEREF, /* *(rbp + offset) + 8 * aux */
+	WEFT_RULE_RSP_DEREF, /* *(rsp + offset) + 8 * aux */
+	WEFT_RULE_SIGNAL,    /* all registers from the ucontext at rsp */
+	WEFT_RULE_END,       /* a first function: no caller */
+	WEFT_RULE_BAD,       /* described, but not expressible here */
+	WEFT_RULE_KINDS
+};
+
+/* Where the caller's rbp or rbx is. */
+enum weft_rule_saved {
+	WEFT_SAVED_NOT,       /* unchanged */
+	WEFT_SAVED_MAX = 252, /* n up to this: at CFA - 8 n */
+	WEFT_SAVED_AT_RBP,    /* at [rbp] */
+	WEFT_SAVED_LOST,      /* not to be found */
+};
+
+struct weft_rule {
+	__s32 offset;
+	__u8 kind;     /* enum weft_rule_kind */
+	__u8 rbp, rbx; /* enum weft_rule_saved */
+	__u8 aux;
+};
+
+/* A file, with the content it has, as the kernel knows it. All zero: the
+ * vDSO. */
+struct weft_file_key {
+	__u64 inode;
+	__u32 dev; /* of the super block: major << 20 | minor */
+	__u32 generation;
+	__u64 changed; /* its ctime: a file may be written over */
+};
+
+enum weft_table_state {
+	WEFT_TABLE_PENDING, /* asked for */
+	WEFT_TABLE_NONE,    /* the file has none, or it found no room */
+	WEFT_TABLE_READY,
+};
+
+/* What the kernel program knows of a file. */
+struct weft_table {
+	__u32 state;  /* enum weft_table_state */
+	__u32 slot;   /* where its map is */
+	__u32 serial; /* never used twice */
+	__u32 first_page, n_pages;
+	__u32 rules_block;
+	__u32 used_epoch; /* when it was last looked up (not on every use) */
+	__u32 pad;
 };
 
 struct weft_stack {
@@ -183,12 +269,26 @@ struct weft_sample {
 	char thread_comm[WEFT_COMM_LEN];
 };
 
+/* An executable mapping of a file by a target, as found at start. */
+struct weft_mapped {
+	struct weft_identity process;
+	struct weft_file_key file;
+	__u64 start, end;
+};
+
+/* Asked at load: what the program finds mapped at an address of ours. */
+struct weft_proof {
+	__u64 address;
+	__u64 start, end, file_offset; /* of the mapping; all 0: none found */
+};
+
 enum weft_notice_kind {
 	WEFT_NOTICE_FORK = 1, /* process = the child */
 	WEFT_NOTICE_EXEC,     /* process = the new identity */
 	WEFT_NOTICE_EXIT,     /* last thread is gone */
 	WEFT_NOTICE_PROBE,    /* first detail sample of a process: find its
 				 trace context */
+	WEFT_NOTICE_TABLE,    /* a file without a table: build one */
 };
 
 /* What the kernel tells the collector beside samples, in a ring of its own
@@ -198,8 +298,16 @@ struct weft_notice {
 	__u32 pad;
 	__u64 boot_ns;
 	struct weft_identity process;
-	struct weft_identity parent; /* FORK only */
-	char comm[WEFT_COMM_LEN];
+	union {
+		struct {
+			struct weft_identity parent; /* FORK only */
+			char comm[WEFT_COMM_LEN];
+		};
+		struct {
+			struct weft_file_key file;
+			__u64 start, end; /* of its mapping in the process */
+		} table;                  /* TABLE */
+	};
 };
 
 /* Set once, before load. */

@@ -26,7 +26,6 @@ int binaries_open(struct binaries **out, struct weft_err *err)
 				 "cannot keep binaries: out of memory");
 	b->last_resort.kind = STORE_UNKNOWN;
 	b->last_resort.file.path = "";
-	b->last_resort.roots_state = BINARY_ROOTS_KNOWN;
 	*out = b;
 	return 0;
 }
@@ -37,7 +36,6 @@ void binaries_close(struct binaries *b)
 		return;
 	for (size_t i = 0; i < b->n; i++) {
 		free((char *)b->all[i]->file.path);
-		free(b->all[i]->roots);
 		free(b->all[i]);
 	}
 	table_release(&b->by_key);
@@ -135,7 +133,6 @@ struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 	struct binary wanted = {
 		.kind = kind,
 		.exec_seq = who->exec_seq,
-		.roots_state = BINARY_ROOTS_KNOWN,
 		.file = {
 			.pid = who->pid,
 			.start_ns = who->start_ns,
@@ -144,15 +141,6 @@ struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 	};
 
 	return find_or_add(b, &wanted);
-}
-
-bool binary_is_root(const struct binary *b, uint64_t file_offset)
-{
-	for (size_t i = 0; i < b->n_roots; i++)
-		if (file_offset >= b->roots[i].start &&
-		    file_offset < b->roots[i].end)
-			return true;
-	return false;
 }
 
 void binary_identity(const struct binary *b, char *out, size_t size)

@@ -15,12 +15,6 @@ enum {
 	BINARIES_MAX = 65536
 };
 
-enum binary_roots {
-	BINARY_ROOTS_UNASKED,
-	BINARY_ROOTS_ASKED,
-	BINARY_ROOTS_KNOWN, /* n_roots may be 0: not to be had */
-};
-
 struct binary {
 	enum store_binary_kind kind;
 	/* How to find it, and what proves it; path is owned. For JIT and
@@ -28,10 +22,6 @@ struct binary {
 	struct inspect_file file;
 	uint32_t exec_seq;
 	uint32_t number; /* dense, from 0 */
-	enum binary_roots roots_state;
-	uint32_t roots_tries;
-	struct inspect_range *roots; /* owned */
-	size_t n_roots;
 };
 
 struct binaries;
@@ -45,9 +35,6 @@ struct binary *binaries_file(struct binaries *b, enum store_binary_kind kind,
 			     const struct inspect_file *file);
 struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 				const struct weft_identity *who);
-
-/* Is this file offset within a range in which stacks may end? */
-bool binary_is_root(const struct binary *b, uint64_t file_offset);
 
 /* The text for column binary.identity; out is at least 64 bytes. */
 void binary_identity(const struct binary *b, char *out, size_t size);

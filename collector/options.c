@@ -17,6 +17,7 @@ enum {
 	OPT_MAX_STACKS,
 	OPT_RING_SIZE,
 	OPT_MAX_WAL,
+	OPT_MAX_TABLES,
 	OPT_SELF_COST,
 	OPT_VERSION,
 };
@@ -27,6 +28,7 @@ enum {
 #define DEFAULT_MAX_STACKS 16384
 #define DEFAULT_RING       (8ULL << 20)
 #define DEFAULT_MAX_WAL    (64ULL << 20)
+#define DEFAULT_MAX_TABLES (256ULL << 20)
 #define DEFAULT_OUTPUT     "weft.db"
 
 /* One table for the parser and for --help, so that they cannot differ. */
@@ -63,6 +65,8 @@ static const struct option_row {
 	  "ring for details, a power of two (default 8M)" },
 	{ OPT_MAX_WAL, "max-wal", "SIZE",
 	  "write-ahead log above which details are discarded (default 64M)" },
+	{ OPT_MAX_TABLES, "max-tables", "SIZE",
+	  "kernel memory for unwind tables, taken as files need them (default 256M)" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ 'q', "quiet", NULL, "say nothing but errors" },
@@ -215,6 +219,11 @@ static const char *take(int id, const char *value, struct record_opts *o)
 				       &o->max_wal_bytes)
 			       ? "--max-wal takes a size of at least 1M"
 			       : NULL;
+	case OPT_MAX_TABLES:
+		return weft_parse_size(value, 1 << 20, 1ULL << 40,
+				       &o->max_table_bytes)
+			       ? "--max-tables takes a size of at least 1M"
+			       : NULL;
 	case OPT_SELF_COST:
 		o->self_cost = true;
 		return NULL;
@@ -294,6 +303,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.max_stacks = DEFAULT_MAX_STACKS,
 		.ring_bytes = DEFAULT_RING,
 		.max_wal_bytes = DEFAULT_MAX_WAL,
+		.max_table_bytes = DEFAULT_MAX_TABLES,
 		.log_level = WEFT_INFO,
 	};
 	opterr = 0;

@@ -30,6 +30,7 @@ struct record_opts {
 	uint64_t max_stacks;
 	uint64_t ring_bytes;
 	uint64_t max_wal_bytes;
+	uint64_t max_table_bytes; /* of unwind tables */
 	bool self_cost;
 	enum weft_level log_level;
 };

@@ -12,8 +12,7 @@ enum {
 
 enum stage {
 	STAGE_NEW,
-	STAGE_MAPS,
-	STAGE_ROOTS
+	STAGE_MAPS, /* waits for mappings that were asked for */
 };
 
 struct waiting {
@@ -166,6 +165,9 @@ static int merge(struct pipeline *p, const struct raw_interval *raw)
 		rc = batch_ledger(b, 0, LEDGER_PROBE_DEFERRED,
 				  raw->probe_deferred, 0);
 	if (!rc)
+		rc = batch_ledger(b, 0, LEDGER_TABLE_REFUSED,
+				  raw->table_refused, 0);
+	if (!rc)
 		rc = resolve(p->resolver, &raw->harvest, b);
 	return rc;
 }
@@ -259,38 +261,22 @@ static void hand_over(struct pipeline *p)
 	p->batch = NULL;
 }
 
-/* Take the first interval one stage further. Returns false if it waits. */
-static bool step(struct pipeline *p, struct waiting *w)
+/* Whether all is known that the interval needs; asks for it, once. */
+static bool is_ready(struct pipeline *p, struct waiting *w)
 {
-	struct resolver *r = p->resolver;
-
-	switch (w->stage) {
-	case STAGE_NEW:
-		resolve_want_maps(r, &w->raw.harvest);
-		w->stage = STAGE_MAPS;
-		return true;
-	case STAGE_MAPS:
-		if (procs_waiting(r->procs))
-			return false;
-		resolve_want_roots(r, &w->raw.harvest);
-		w->stage = STAGE_ROOTS;
-		return true;
-	case STAGE_ROOTS:
-		break;
-	}
-	return !r->roots_waiting;
+	if (w->stage == STAGE_NEW)
+		resolve_want_maps(p->resolver, &w->raw.harvest);
+	w->stage = STAGE_MAPS;
+	return !procs_waiting(p->resolver->procs);
 }
 
 void pipeline_advance(struct pipeline *p)
 {
 	while (p->first) {
 		struct waiting *w = p->first;
-		bool ready = w->stage == STAGE_ROOTS;
 
-		if (!step(p, w))
+		if (!is_ready(p, w))
 			return;
-		if (!ready)
-			continue;
 		if (!p->batch)
 			p->batch = batch_new();
 		if (!p->batch || merge(p, &w->raw))

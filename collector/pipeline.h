@@ -22,6 +22,7 @@ struct raw_interval {
 	struct store_cpu *cpus; /* owned */
 	size_t n_cpus;
 	uint64_t sideband_lost, probe_deferred;
+	uint64_t table_refused; /* files */
 };
 
 void raw_interval_release(struct raw_interval *raw);

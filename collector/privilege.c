@@ -88,36 +88,51 @@ int privilege_become_user(struct weft_err *err)
 	return sudo_user(&uid, &gid) ? become(uid, gid, err) : 0;
 }
 
-int privilege_drop(struct weft_err *err)
+/* Keep those of the first n that we have at all. */
+static int keep_only(const cap_value_t *kept, int n)
 {
-	/* Root writes where it was told to, whoever owns the directory, and
-	 * ends the program after `--`. */
-	static const cap_value_t kept[] = { CAP_DAC_OVERRIDE, CAP_FOWNER,
-					    CAP_CHOWN, CAP_KILL };
-	bool is_root = geteuid() == 0;
-	uid_t uid;
-	gid_t gid;
-	cap_t caps;
-	int rc = 0;
+	cap_t have = cap_get_proc();
+	cap_t caps = cap_init();
+	int rc = have && caps ? 0 : -ENOMEM;
 
-	if (sudo_user(&uid, &gid))
-		return become(uid, gid, err);
-	caps = cap_init();
-	if (!caps)
-		return weft_fail(err, -ENOMEM,
-				 "cannot drop privileges: out of memory");
-	if (is_root &&
-	    (cap_set_flag(caps, CAP_PERMITTED, ARRAY_LEN(kept), kept,
-			  CAP_SET) ||
-	     cap_set_flag(caps, CAP_EFFECTIVE, ARRAY_LEN(kept), kept, CAP_SET)))
-		rc = -errno;
-	if (!rc && cap_set_proc(caps)) {
-		/* Under a reduced bounding set root may lack some of them. */
-		cap_clear(caps);
-		if (cap_set_proc(caps))
+	for (int i = 0; i < n && !rc; i++) {
+		cap_flag_value_t value = CAP_CLEAR;
+
+		if (cap_get_flag(have, kept[i], CAP_PERMITTED, &value) ||
+		    value != CAP_SET)
+			continue;
+		if (cap_set_flag(caps, CAP_PERMITTED, 1, &kept[i], CAP_SET) ||
+		    cap_set_flag(caps, CAP_EFFECTIVE, 1, &kept[i], CAP_SET))
 			rc = -errno;
 	}
+	if (!rc && cap_set_proc(caps))
+		rc = -errno;
+	cap_free(have);
 	cap_free(caps);
+	return rc;
+}
+
+int privilege_drop(struct weft_err *err)
+{
+	/* CAP_BPF alone makes maps: of unwind tables, as they are built. Root
+	 * writes where it was told to, whoever owns the directory, and ends
+	 * the program after `--`. */
+	static const cap_value_t kept[] = { CAP_BPF, CAP_DAC_OVERRIDE,
+					    CAP_FOWNER, CAP_CHOWN, CAP_KILL };
+	const int n_kept_by_users = 1;
+	uid_t uid;
+	gid_t gid;
+	int rc = 0;
+
+	if (sudo_user(&uid, &gid)) {
+		/* Permitted capabilities would go with the user. */
+		prctl(PR_SET_KEEPCAPS, 1);
+		rc = become(uid, gid, err);
+		prctl(PR_SET_KEEPCAPS, 0);
+		if (rc)
+			return rc;
+	}
+	rc = keep_only(kept, geteuid() ? n_kept_by_users : ARRAY_LEN(kept));
 	/* Inspectors and tests may look at us, as at any process. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (rc)

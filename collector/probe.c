@@ -2,6 +2,8 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -19,7 +21,8 @@ enum {
 struct probe {
 	struct weft_bpf *skel; /* owned */
 	int n_possible_cpus;
-	int stats_fd; /* -1: run time is not measured */
+	int stats_fd;  /* -1: run time is not measured */
+	int mapped_fd; /* -1: none */
 	/* Buffers of one batch call, owned. */
 	struct weft_stack_key *stack_keys;
 	struct weft_stack *stacks;
@@ -88,7 +91,8 @@ static void set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->ring_wake_bytes = opts->ring_bytes / 4;
 }
 
-static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts)
+static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
+		     uint32_t cpus)
 {
 	struct {
 		struct bpf_map *map;
@@ -99,6 +103,7 @@ static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts)
 		{ skel->maps.counts_0, 2 * opts->max_stacks },
 		{ skel->maps.counts_1, 2 * opts->max_stacks },
 		{ skel->maps.samples, opts->ring_bytes },
+		{ skel->maps.tick_scratch, cpus },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
@@ -151,6 +156,7 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 			err, rc,
 			"cannot load the kernel program: out of memory");
 	p->stats_fd = -1;
+	p->mapped_fd = -1;
 	p->n_possible_cpus = libbpf_num_possible_cpus();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf);
@@ -167,7 +173,7 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 			       strerror(errno));
 		goto fail;
 	}
-	rc = size_maps(p->skel, opts);
+	rc = size_maps(p->skel, opts, p->n_possible_cpus);
 	if (!rc)
 		rc = make_buffers(p);
 	if (!rc)
@@ -197,12 +203,32 @@ void probe_close(struct probe *p)
 	weft_bpf__destroy(p->skel);
 	if (p->stats_fd >= 0)
 		close(p->stats_fd);
+	if (p->mapped_fd >= 0)
+		close(p->mapped_fd);
 	free(p->stack_keys);
 	free(p->stacks);
 	free(p->count_keys);
 	free(p->counts);
 	free(p->ledgers);
 	free(p);
+}
+
+static int open_mapped(struct probe *p, struct weft_err *err)
+{
+	struct bpf_link *link =
+		bpf_program__attach_iter(p->skel->progs.list_mapped, NULL);
+
+	if (link)
+		p->mapped_fd = bpf_iter_create(bpf_link__fd(link));
+	if (p->mapped_fd < 0) {
+		int rc = -errno;
+
+		bpf_link__destroy(link);
+		return weft_fail(err, rc, "cannot list mappings: %s",
+				 strerror(-rc));
+	}
+	p->skel->links.list_mapped = link;
+	return 0;
 }
 
 int probe_attach(struct probe *p, struct weft_err *err)
@@ -230,7 +256,7 @@ int probe_attach(struct probe *p, struct weft_err *err)
 					 hooks[i].hook, strerror(-rc));
 		}
 	}
-	return 0;
+	return open_mapped(p, err);
 }
 
 struct bpf_program *probe_tick(struct probe *p)
@@ -272,6 +298,70 @@ int probe_samples_fd(const struct probe *p)
 int probe_notices_fd(const struct probe *p)
 {
 	return bpf_map__fd(p->skel->maps.notices);
+}
+
+/* What the program finds at an address of ours. */
+static bool find_mapped(struct probe *p, uint64_t address,
+			struct weft_proof *out)
+{
+	uint64_t args[1] = { 0 };
+	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = args,
+		    .ctx_size_in = sizeof(args));
+
+	p->skel->bss->proof.address = address;
+	if (bpf_prog_test_run_opts(
+		    bpf_program__fd(p->skel->progs.prove_mapping), &opts))
+		return false;
+	memcpy(out, (const void *)&p->skel->bss->proof, sizeof(*out));
+	return true;
+}
+
+bool probe_proves_mappings(struct probe *p)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	bool is_proven = maps != NULL;
+	struct weft_proof found;
+	char line[4096 + 128];
+	int n = 0;
+
+	while (is_proven && fgets(line, sizeof(line), maps)) {
+		uint64_t start, end, offset;
+		char flags[5];
+
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64, &start,
+			   &end, flags, &offset) != 4 ||
+		    flags[2] != 'x' || start >> 63)
+			continue; /* vsyscall is no mapping */
+		is_proven = find_mapped(p, end - 1, &found) &&
+			    found.start == start && found.end == end &&
+			    found.file_offset == offset;
+		n++;
+	}
+	if (maps)
+		fclose(maps);
+	return is_proven && n > 1 &&
+	       find_mapped(p, (uint64_t)(uintptr_t)&found, &found) &&
+	       !found.end;
+}
+
+int probe_tables_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.tables);
+}
+
+int probe_table_slots_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.table_slots);
+}
+
+void probe_tables_changed(struct probe *p)
+{
+	p->skel->data->table_generation++;
+}
+
+int probe_mapped_fd(const struct probe *p)
+{
+	return p->mapped_fd;
 }
 
 uint32_t probe_epoch(const struct probe *p)

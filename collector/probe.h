@@ -52,6 +52,24 @@ int probe_add_thread(struct probe *p, uint32_t tid, uint64_t start_ticks,
 int probe_samples_fd(const struct probe *p);
 int probe_notices_fd(const struct probe *p);
 
+/*
+ * Whether the program finds in the kernel's own tree what this process has
+ * mapped, by its /proc/self/maps: every executable mapping, and nothing where
+ * none is. Call before samples come.
+ */
+bool probe_proves_mappings(struct probe *p);
+
+/* Unwind tables: what is known of files, and the maps by slot; both borrowed.
+ * After a change of what is known call probe_tables_changed(). */
+int probe_tables_fd(const struct probe *p);
+int probe_table_slots_fd(const struct probe *p);
+void probe_tables_changed(struct probe *p);
+
+/* A descriptor from which struct weft_mapped can be read, one for each
+ * executable file mapping of the targets; borrowed. Reading takes the locks
+ * of their memory, which may take long. */
+int probe_mapped_fd(const struct probe *p);
+
 uint32_t probe_epoch(const struct probe *p);
 
 /* The period (ns) of each CPU's timer from the next epoch on. */

@@ -23,7 +23,9 @@
 #include "collector/reaper.h"
 #include "collector/record.h"
 #include "collector/summary.h"
+#include "collector/survey.h"
 #include "collector/target.h"
+#include "collector/unwind_tables.h"
 
 enum {
 	SIGNALS = 4,
@@ -32,6 +34,8 @@ enum {
 	DEADLINE_MS = 10000,
 	/* When to look at side-band events that were too new to be ordered. */
 	SETTLE_MS = 2,
+	/* How long samples may wait for what targets have mapped already. */
+	WARM_UP_MS = 2000,
 	MS_NS = 1000000,
 };
 
@@ -76,6 +80,7 @@ struct recording {
 	struct naming *naming;
 	struct pipeline *pipeline;
 	struct discovery *discovery;
+	struct unwind_tables *tables;
 	struct reaper *reaper;
 	struct resolver resolver;
 
@@ -110,6 +115,12 @@ static void on_sideband(void *ctx, const struct sideband_event *event)
 	struct recording *r = ctx;
 
 	procs_event(r->procs, event);
+	if (event->kind == SIDEBAND_NOTICE &&
+	    event->notice.kind == WEFT_NOTICE_TABLE)
+		unwind_tables_want(r->tables, &event->notice.table.file,
+				   &event->notice.process,
+				   event->notice.table.start,
+				   event->notice.table.end);
 	if (r->discovery)
 		discovery_event(r->discovery, event);
 }
@@ -152,6 +163,7 @@ static int reap(struct recording *r, struct raw_interval *raw)
 	if (raw->sideband_lost)
 		procs_distrust(r->procs);
 	raw->sideband_lost += procs_take_refused(r->procs);
+	raw->table_refused = unwind_tables_take_refused(r->tables);
 	if (r->discovery)
 		raw->probe_deferred = discovery_take_deferred(r->discovery);
 	return rc;
@@ -183,6 +195,7 @@ static void turn(struct recording *r)
 		give_up(r);
 	kernel_refresh(r->kernel);
 	naming_tick(r->naming);
+	unwind_tables_tick(r->tables, probe_epoch(r->probe));
 	sweep(r);
 	advance(r);
 }
@@ -383,6 +396,10 @@ static int open_kernel_side(struct recording *r)
 				 o->hz, &r->err);
 	if (!rc)
 		rc = probe_attach(r->probe, &r->err);
+	if (!rc && !probe_proves_mappings(r->probe))
+		weft_log(
+			WEFT_WARN,
+			"this kernel keeps its mappings in a way that is not known here: stacks will end at their first frame");
 	if (!rc && kernel_is_hidden(r->kernel))
 		weft_log(
 			WEFT_WARN,
@@ -407,6 +424,8 @@ static int open_store(struct recording *r, struct store **out)
 			.n_context_source = WEFT_SOURCE_COUNT,
 			.context_status = context_status_names,
 			.n_context_status = WEFT_CTX_COUNT,
+			.walk_end = walk_end_names,
+			.n_walk_end = WEFT_END_COUNT,
 		},
 	};
 
@@ -424,6 +443,18 @@ static int open_store(struct recording *r, struct store **out)
 		.interval_ns = o->interval_ns,
 	};
 	return store_open(out, &opts, &r->err);
+}
+
+static int open_tables(struct recording *r)
+{
+	struct unwind_tables_opts opts = {
+		.loop = &r->loop,
+		.probe = r->probe,
+		.inspect = r->inspect,
+		.max_bytes = r->opts->max_table_bytes,
+	};
+
+	return unwind_tables_open(&r->tables, &opts, &r->err);
 }
 
 /* What lives on the loop. */
@@ -460,9 +491,6 @@ static int open_loop_side(struct recording *r)
 		.procs = r->procs,
 		.kernel = r->kernel,
 		.binaries = r->binaries,
-		.inspect = r->inspect,
-		.on_answer = on_answer,
-		.ctx = r,
 	};
 	rc = pipeline_open(&r->pipeline, ARRAY_LEN(events),
 			   r->opts->max_wal_bytes, &r->resolver, r->writer,
@@ -470,6 +498,8 @@ static int open_loop_side(struct recording *r)
 	if (!rc && r->opts->detail_n)
 		rc = discovery_open(&r->discovery, &r->loop, r->probe,
 				    r->inspect, r->procs, &r->err);
+	if (!rc)
+		rc = open_tables(r);
 	if (rc)
 		return rc;
 	return reaper_open(&r->reaper, r->probe, r->timers, r->opts->self_cost,
@@ -505,15 +535,48 @@ static void start_handles(struct recording *r)
 	}
 }
 
+static void on_mapped(void *ctx, const struct weft_mapped *m)
+{
+	struct recording *r = ctx;
+
+	unwind_tables_want(r->tables, &m->file, &m->process, m->start, m->end);
+}
+
+static void on_warm(uv_timer_t *timer)
+{
+	(void)timer; /* that the loop wakes up is all */
+}
+
+/* Have tables made of what targets have mapped, before they are sampled. */
+static void warm_up(struct recording *r)
+{
+	uint64_t end_ns = clock_boot_ns() + (uint64_t)WARM_UP_MS * MS_NS;
+	struct unwind_tables_totals totals;
+	uv_timer_t timer;
+
+	if (!survey(probe_mapped_fd(r->probe), WARM_UP_MS, on_mapped, r))
+		weft_log(
+			WEFT_WARN,
+			"not all mappings could be listed in time: the first stacks of some programs will be broken (table_pending)");
+	uv_timer_init(&r->loop, &timer);
+	uv_timer_start(&timer, on_warm, WARM_UP_MS, WARM_UP_MS / 4);
+	while (unwind_tables_waiting(r->tables) && clock_boot_ns() < end_ns)
+		uv_run(&r->loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&timer, NULL);
+	uv_run(&r->loop, UV_RUN_NOWAIT);
+	unwind_tables_read(r->tables, &totals);
+	weft_log(WEFT_DEBUG,
+		 "%" PRIu64 " unwind tables, %" PRIu64
+		 " kB, are ready; %u more are being built",
+		 totals.built, totals.bytes >> 10,
+		 unwind_tables_waiting(r->tables));
+}
+
 /* Let samples come, then let the program go. */
 static int start(struct recording *r)
 {
-	int rc = target_add(r->opts,
-			    r->opts->command ? (uint32_t)r->command.pid : 0,
-			    r->probe, r->procs, &r->err);
+	int rc;
 
-	if (rc)
-		return rc;
 	reaper_start(r->reaper, self_cpu_ns(r));
 	rc = timers_enable(r->timers, &r->err);
 	if (!rc && r->opts->command)
@@ -555,6 +618,7 @@ static void close_all(struct recording *r)
 		uv_run(&r->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&r->loop);
 	}
+	unwind_tables_close(r->tables);
 	pipeline_close(r->pipeline);
 	naming_close(r->naming);
 	reaper_close(r->reaper);
@@ -607,8 +671,14 @@ static int bring_up(struct recording *r)
 				 strerror(-rc));
 	r->has_loop = true;
 	rc = open_loop_side(r);
+	if (!rc)
+		rc = target_add(r->opts,
+				r->opts->command ? (uint32_t)r->command.pid : 0,
+				r->probe, r->procs, &r->err);
 	if (rc)
 		return rc;
+	if (r->opts->user_stacks)
+		warm_up(r);
 	start_handles(r);
 	r->has_handles = true;
 	return start(r);
@@ -644,6 +714,24 @@ static int exit_status(struct recording *r, int rc, bool was_let_go)
 	return WEFT_EXIT_FAILED;
 }
 
+static void tell_tables(const struct recording *r)
+{
+	struct unwind_tables_totals t;
+
+	unwind_tables_read(r->tables, &t);
+	weft_log(WEFT_INFO,
+		 "unwind tables: %" PRIu64 " files in %" PRIu64 " kB, %" PRIu64
+		 " ms to build, at most %" PRIu64 " ms from need to use",
+		 t.built, t.bytes >> 10, t.build_ns / MS_NS,
+		 t.slowest_ns / MS_NS);
+	if (t.refused)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" times the unwind table of a file found no room (raise --max-tables)",
+			t.refused);
+}
+
 int record(const struct record_opts *opts)
 {
 	struct recording r = {
@@ -673,6 +761,7 @@ int record(const struct record_opts *opts)
 			  1e9;
 		summary_log(pipeline_totals(r.pipeline), opts, seconds,
 			    r.cpus.n);
+		tell_tables(&r);
 	}
 	close_all(&r);
 	return exit_status(&r, rc, !rc);

@@ -11,11 +11,6 @@
 #include "collector/resolve.h"
 #include "collector/table.h"
 
-/* How many processes are asked for where stacks end in a file. */
-enum {
-	ROOTS_TRIES_MAX = 8
-};
-
 /* Where a (process, stack key) pair went, for the samples to find. */
 struct resolved {
 	struct weft_identity who;
@@ -37,7 +32,7 @@ struct work {
 struct stack_work {
 	uint32_t frames[WEFT_MAX_FRAMES];
 	uint32_t n;
-	bool reached_root, cut, ambiguous;
+	bool ambiguous;
 };
 
 void harvest_release(struct harvest *h)
@@ -77,80 +72,6 @@ static uint64_t file_offset(const struct mapping *m, uint64_t addr)
 	return addr - m->start + m->file_offset;
 }
 
-struct roots_asked {
-	struct resolver *r;
-	struct binary *binary;
-};
-
-static void on_roots(void *ctx, enum inspect_status status,
-		     const struct inspect_range *roots, size_t n)
-{
-	struct roots_asked *asked = ctx;
-	struct resolver *r = asked->r;
-	struct binary *b = asked->binary;
-
-	/* A process that is gone says nothing of its files: ask another. */
-	b->roots_state = BINARY_ROOTS_KNOWN;
-	if (status == INSPECT_DEFERRED ||
-	    (status != INSPECT_OK && status != INSPECT_REFUSED &&
-	     ++b->roots_tries < ROOTS_TRIES_MAX))
-		b->roots_state = BINARY_ROOTS_UNASKED;
-	if (status == INSPECT_OK && n) {
-		b->roots = calloc(n, sizeof(*b->roots));
-		if (b->roots) {
-			memcpy(b->roots, roots, n * sizeof(*roots));
-			b->n_roots = n;
-		}
-	}
-	r->roots_waiting--;
-	free(asked);
-	r->on_answer(r->ctx);
-}
-
-static void want_roots(struct resolver *r, struct binary *b)
-{
-	struct roots_asked *asked;
-
-	if (!b || b->kind != STORE_ELF ||
-	    b->roots_state != BINARY_ROOTS_UNASKED)
-		return;
-	asked = malloc(sizeof(*asked));
-	if (!asked)
-		return;
-	*asked = (struct roots_asked){ r, b };
-	if (inspect_roots(r->inspect, &b->file, on_roots, asked)) {
-		free(asked);
-		return;
-	}
-	b->roots_state = BINARY_ROOTS_ASKED;
-	r->roots_waiting++;
-}
-
-void resolve_want_roots(struct resolver *r, const struct harvest *h)
-{
-	for (size_t i = 0; i < h->shape.n_counts; i++) {
-		const struct weft_count_key *key = &h->shape.counts[i].key;
-		const struct shape_stack *s =
-			shape_find(&h->shape, &key->stack);
-		struct proc *proc = procs_get(r->procs, &key->process);
-		const uint64_t *user;
-
-		if (!proc || !s || s->user_end == WEFT_END_ROOT ||
-		    s->user_end == WEFT_END_DEPTH)
-			continue;
-		user = h->shape.addresses + s->first + s->n_kernel;
-		for (size_t f = 0; f < s->n_user; f++) {
-			const struct mapping *m;
-
-			if (procs_find(proc, lookup_address(s, user, f),
-				       h->start_ns, h->end_ns,
-				       &m) != MAPS_FOUND)
-				break;
-			want_roots(r, m->binary);
-		}
-	}
-}
-
 static int add_kernel_frames(struct work *w, const struct shape_stack *s,
 			     struct stack_work *out)
 {
@@ -181,73 +102,60 @@ static int add_unknown(struct work *w, struct proc *proc, uint64_t addr,
 	return rc;
 }
 
-/* Add one user frame; sets out->cut where the stack cannot go on. */
+/* That code was mapped there, the kernel program has seen itself; what code,
+ * only the side-band tells. */
 static int add_user_frame(struct work *w, struct proc *proc, uint64_t addr,
-			  bool is_leaf, struct stack_work *out)
+			  struct stack_work *out)
 {
-	const struct mapping *m;
+	const struct mapping *m = NULL;
+	enum maps_answer answer =
+		procs_find(proc, addr, w->h->start_ns, w->h->end_ns, &m);
 	int rc;
 
-	switch (procs_find(proc, addr, w->h->start_ns, w->h->end_ns, &m)) {
-	case MAPS_AMBIGUOUS:
+	if (answer == MAPS_AMBIGUOUS)
 		out->ambiguous = true;
+	if (answer != MAPS_FOUND)
 		return add_unknown(w, proc, addr, STORE_UNKNOWN, out);
-	case MAPS_NONE:
-		/* The leaf was executing, whatever we know; a return address
-		 * outside all code is none. */
-		out->cut = true;
-		return is_leaf ? add_unknown(w, proc, addr, STORE_UNKNOWN, out)
-			       : 0;
-	case MAPS_FOUND:
-		break;
-	}
 	if (!m->binary)
 		return add_unknown(w, proc, addr, STORE_JIT, out);
 	if (m->binary->kind == STORE_UNKNOWN) /* no room to tell files apart */
 		return add_unknown(w, proc, addr, STORE_UNKNOWN, out);
 	rc = batch_frame(w->b, m->binary, file_offset(m, addr), false, NULL,
 			 &out->frames[out->n]);
-	if (rc)
-		return rc;
-	out->n++;
-	out->reached_root = binary_is_root(m->binary, file_offset(m, addr));
-	return 0;
+	if (!rc)
+		out->n++;
+	return rc;
 }
 
-static enum store_stack_status status_of(const struct shape_stack *s,
-					 const struct stack_work *w)
+static enum store_stack_status status_of(const struct shape_stack *s)
 {
-	if (s->user_end == WEFT_END_NO_USER)
+	switch (s->user_end) {
+	case WEFT_END_NO_USER:
 		return s->kernel_truncated ? STORE_TRUNCATED : STORE_NO_USER;
-	if (w->reached_root)
+	case WEFT_END_MARKED:
+	case WEFT_END_ROOT:
 		return s->kernel_truncated ? STORE_TRUNCATED : STORE_COMPLETE;
-	if (w->cut)
-		return STORE_BROKEN;
-	if (s->user_end == WEFT_END_DEPTH || s->kernel_truncated)
+	case WEFT_END_DEPTH:
 		return STORE_TRUNCATED;
-	return s->user_end == WEFT_END_ROOT ? STORE_COMPLETE : STORE_BROKEN;
+	default:
+		return STORE_BROKEN;
+	}
 }
 
 static int resolve_stack(struct work *w, const struct shape_stack *s,
-			 struct proc *proc, uint32_t *out,
-			 enum store_stack_status *status, bool *ambiguous)
+			 struct proc *proc, uint32_t *out, bool *ambiguous)
 {
 	struct stack_work work = { .n = 0 };
 	const uint64_t *user = w->h->shape.addresses + s->first + s->n_kernel;
 	int rc = add_kernel_frames(w, s, &work);
 
-	for (size_t i = 0; i < s->n_user && !rc; i++) {
-		rc = add_user_frame(w, proc, lookup_address(s, user, i), !i,
-				    &work);
-		/* What a walk finds beyond the first function is none. */
-		if (work.reached_root || work.cut)
-			break;
-	}
-	*status = status_of(s, &work);
+	for (size_t i = 0; i < s->n_user && !rc; i++)
+		rc = add_user_frame(w, proc, lookup_address(s, user, i), &work);
 	*ambiguous = work.ambiguous;
 	if (rc)
 		return rc;
-	return batch_stack(w->b, *status, work.frames, work.n, out);
+	return batch_stack(w->b, status_of(s), s->user_end, work.frames, work.n,
+			   out);
 }
 
 static bool is_pair(const void *entry, const void *wanted)
@@ -264,21 +172,26 @@ static uint64_t pair_hash(const struct weft_identity *who,
 	return table_hash(key, sizeof(*key), who->start_ns ^ who->pid);
 }
 
-/* Account for what the stack's status says of the samples on it. */
+/* Account for what a stack lacks, for the samples on it. */
 static int tell_ledger(struct work *w, const struct shape_count *c,
-		       enum store_stack_status status, bool ambiguous)
+		       const struct shape_stack *s, bool ambiguous)
 {
+	enum store_stack_status status = status_of(s);
+	const struct {
+		bool applies;
+		enum ledger_entry entry;
+	} lacks[] = {
+		{ status == STORE_TRUNCATED, LEDGER_TRUNCATED },
+		{ status == STORE_BROKEN, LEDGER_BROKEN },
+		{ s->user_end == WEFT_END_PENDING, LEDGER_TABLE_PENDING },
+		{ ambiguous, LEDGER_AMBIGUOUS_MAP },
+	};
 	int rc = 0;
 
-	if (status == STORE_TRUNCATED)
-		rc = batch_ledger(w->b, c->key.event, LEDGER_TRUNCATED,
-				  c->count, c->value);
-	if (status == STORE_BROKEN)
-		rc = batch_ledger(w->b, c->key.event, LEDGER_BROKEN, c->count,
-				  c->value);
-	if (!rc && ambiguous)
-		rc = batch_ledger(w->b, c->key.event, LEDGER_AMBIGUOUS_MAP,
-				  c->count, c->value);
+	for (size_t i = 0; i < ARRAY_LEN(lacks) && !rc; i++)
+		if (lacks[i].applies)
+			rc = batch_ledger(w->b, c->key.event, lacks[i].entry,
+					  c->count, c->value);
 	return rc;
 }
 
@@ -288,7 +201,6 @@ static int place_count(struct work *w, const struct shape_count *c,
 {
 	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
 	struct proc *proc = procs_get(w->r->procs, &c->key.process);
-	enum store_stack_status status = STORE_LOST;
 	bool ambiguous = false;
 	int rc;
 
@@ -297,13 +209,14 @@ static int place_count(struct work *w, const struct shape_count *c,
 	rc = batch_process(w->b, proc, &at->process);
 	if (rc)
 		return rc;
-	rc = s ? resolve_stack(w, s, proc, &at->stack, &status, &ambiguous)
-	       : batch_stack(w->b, STORE_LOST, NULL, 0, &at->stack);
+	rc = s ? resolve_stack(w, s, proc, &at->stack, &ambiguous)
+	       : batch_stack(w->b, STORE_LOST, WEFT_END_NO_USER, NULL, 0,
+			     &at->stack);
 	if (rc)
 		return rc;
 	rc = batch_count(w->b, c->key.event, at->process, at->stack, c->count,
 			 c->value);
-	return rc ? rc : tell_ledger(w, c, status, ambiguous);
+	return rc || !s ? rc : tell_ledger(w, c, s, ambiguous);
 }
 
 static int resolve_counts(struct work *w)

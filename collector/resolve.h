@@ -27,19 +27,11 @@ struct resolver {
 	struct procs *procs;
 	struct kernel *kernel;
 	struct binaries *binaries;
-	struct inspect *inspect;
-	void (*on_answer)(void *ctx); /* see procs_opts */
-	void *ctx;
-	uint32_t roots_waiting; /* requests not answered yet */
 };
 
 /* Ask for what the harvest needs and is not known: mappings of processes that
  * were there before. Wait for procs_waiting() to fall to 0. */
 void resolve_want_maps(struct resolver *r, const struct harvest *h);
-
-/* Then: where stacks may end in the binaries that they end in. Wait for
- * roots_waiting to fall to 0. */
-void resolve_want_roots(struct resolver *r, const struct harvest *h);
 
 /*
  * Then: add it all to the batch. What finds no room in it is counted in its

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is mapped executable at an address of the current process, taken from
+ * the kernel's own tree of mappings at the moment of the sample. Nothing has
+ * to follow exec, dlopen or exit. All reads are probes, and what they find is
+ * checked: the tree may change under our eyes.
+ */
+#ifndef WEFT_MAPPING_BPF_H
+#define WEFT_MAPPING_BPF_H
+
+#include "table.bpf.h"
+#include "unwind.h"
+
+enum {
+	MAPPINGS_CACHED = 512,
+	MAPLE_LEVELS_MAX = 8,
+	MAPLE_NODE_WORDS = 32,
+	/* include/linux/maple_tree.h */
+	MAPLE_NODE_MASK = 255,
+	MAPLE_IS_NODE = 2,
+	MAPLE_TYPE_SHIFT = 3,
+	MAPLE_TYPE_MASK = 15,
+	MAPLE_LEAF = 1,
+	MAPLE_RANGE = 2,
+	MAPLE_ARANGE = 3,
+	MAPLE_RANGE_PIVOTS = 15,
+	MAPLE_ARANGE_PIVOTS = 9,
+};
+
+/* A mapping seen before. It still holds if it is of the same memory, and
+ * neither the mappings nor the tables changed, or it proves the same again. */
+struct mapping {
+	__u64 memory;     /* whose: memory.id */
+	__u64 vma, inode; /* addresses in the kernel */
+	__u32 sequence;
+	__u32 generation;
+	struct unwind_place place;
+};
+
+/* The memory whose mappings are asked for. */
+struct memory {
+	__u64 mm;   /* address of its mm_struct */
+	__u64 id;   /* tells it from memory that was at this address before */
+	__u64 vdso; /* where its vDSO is */
+	__u64 root; /* of the tree of mappings */
+	__u32 sequence;
+	bool has_sequence;
+};
+
+static __always_inline void memory_of(struct task_struct *task,
+				      struct memory *m)
+{
+	struct mm_struct *mm = task->mm;
+
+	bpf_probe_read_kernel(&m->mm, sizeof(m->mm), &task->mm);
+	m->has_sequence = kern_mm_sequence(mm, &m->sequence);
+	m->vdso = (__u64)mm->context.vdso;
+	m->root = (__u64)mm->mm_mt.ma_root;
+	m->id = m->mm * 0x9e3779b97f4a7c15ULL ^ mm->start_stack ^
+		mm->exec_vm << 40;
+}
+
+/* One level down: the slot that covers the address. Pivots ascend, and each
+ * is the last address of its slot; one that is 0 ends them. */
+static __always_inline __u64 maple_slot(const __u64 *node, __u32 type,
+					__u64 address)
+{
+	__u32 pivots =
+		type == MAPLE_ARANGE ? MAPLE_ARANGE_PIVOTS : MAPLE_RANGE_PIVOTS;
+	__u32 slot = 0;
+
+	for (__u32 step = 8; step; step /= 2) {
+		if (slot + step <= pivots &&
+		    node[slot + step] - 1 < address - 1)
+			slot += step;
+	}
+	slot += 1 + pivots;
+	barrier_var(slot);
+	return node[slot & (MAPLE_NODE_WORDS - 1)];
+}
+
+static __always_inline __u64 maple_find(__u64 *node, __u64 root, __u64 address)
+{
+	__u64 entry = root;
+
+	if ((entry & 3) != MAPLE_IS_NODE)
+		return 0;
+	for (int level = 0; level < MAPLE_LEVELS_MAX; level++) {
+		__u32 type = entry >> MAPLE_TYPE_SHIFT & MAPLE_TYPE_MASK;
+
+		entry &= ~(__u64)MAPLE_NODE_MASK;
+		if (bpf_probe_read_kernel(node,
+					  MAPLE_NODE_WORDS * sizeof(*node),
+					  (const void *)entry))
+			return 0;
+		/* A node that left the tree points to itself. */
+		if ((node[0] & ~(__u64)MAPLE_NODE_MASK) == entry)
+			return 0;
+		if (type < MAPLE_LEAF || type > MAPLE_ARANGE)
+			return 0;
+		entry = maple_slot(node, type, address);
+		if (type == MAPLE_LEAF)
+			return entry;
+	}
+	return 0;
+}
+
+static __always_inline bool file_key_of(struct inode *inode,
+					struct weft_file_key *file)
+{
+	struct super_block *sb = NULL;
+	unsigned long number = 0;
+
+	if (bpf_core_read(&number, sizeof(number), &inode->i_ino) ||
+	    bpf_core_read(&file->generation, sizeof(file->generation),
+			  &inode->i_generation) ||
+	    bpf_core_read(&sb, sizeof(sb), &inode->i_sb) ||
+	    bpf_core_read(&file->dev, sizeof(file->dev), &sb->s_dev) ||
+	    !kern_inode_changed(inode, &file->changed))
+		return false;
+	file->inode = number;
+	return true;
+}
+
+/* Read a mapping that covers the address, with its file's identity. */
+static __always_inline bool mapping_read(const struct memory *memory,
+					 __u64 address, struct mapping *m,
+					 struct weft_file_key *file)
+{
+	struct vm_area_struct *vma = (void *)m->vma;
+	__u64 start = 0, end = 0, flags = 0, page = 0;
+	struct mm_struct *mm = NULL;
+	struct inode *inode = NULL;
+	struct file *f = NULL;
+
+	if (bpf_core_read(&start, sizeof(start), &vma->vm_start) ||
+	    bpf_core_read(&end, sizeof(end), &vma->vm_end) ||
+	    bpf_core_read(&mm, sizeof(mm), &vma->vm_mm) ||
+	    bpf_core_read(&flags, sizeof(flags), &vma->vm_flags) ||
+	    bpf_core_read(&page, sizeof(page), &vma->vm_pgoff) ||
+	    bpf_core_read(&f, sizeof(f), &vma->vm_file))
+		return false;
+	if ((__u64)mm != memory->mm || address < start || address >= end ||
+	    !(flags & KERN_VM_EXEC))
+		return false;
+	m->place.start = start;
+	m->place.end = end;
+	m->place.bias = (page << WEFT_TABLE_PAGE_BITS) - start;
+	if (!f) {
+		m->inode = 0;
+		m->place.bias = -start;
+		return true;
+	}
+	if (bpf_core_read(&inode, sizeof(inode), &f->f_inode))
+		return false;
+	m->inode = (__u64)inode;
+	return file_key_of(inode, file);
+}
+
+/* Whether what was remembered is still mapped there: cheaper than looking it
+ * up. */
+static __always_inline bool mapping_still_holds(const struct memory *memory,
+						const struct mapping *m)
+{
+	struct vm_area_struct *vma = (void *)m->vma;
+	__u64 start = 0, end = 0;
+	struct mm_struct *mm = NULL;
+	struct file *f = NULL;
+	struct inode *inode = NULL;
+
+	if (bpf_core_read(&start, sizeof(start), &vma->vm_start) ||
+	    bpf_core_read(&end, sizeof(end), &vma->vm_end) ||
+	    bpf_core_read(&mm, sizeof(mm), &vma->vm_mm) ||
+	    bpf_core_read(&f, sizeof(f), &vma->vm_file) ||
+	    (f && bpf_core_read(&inode, sizeof(inode), &f->f_inode)))
+		return false;
+	return start == m->place.start && end == m->place.end &&
+	       (__u64)mm == memory->mm && (__u64)inode == m->inode;
+}
+
+/* What looking up needs and remembers, in map memory: the stack is small. */
+struct mappings {
+	struct memory memory;
+	__u32 epoch, generation;
+	struct weft_file_key file;
+	__u64 node[MAPLE_NODE_WORDS];
+	struct mapping mapping[MAPPINGS_CACHED];
+};
+
+static __always_inline bool mapping_from_tree(struct mappings *all,
+					      __u64 address, struct mapping *m)
+{
+	/* Read back as a number: to the verifier it was a pointer. */
+	__u64 root = *(volatile __u64 *)&all->memory.root;
+
+	m->memory = 0;
+	m->vma = maple_find(all->node, root, address);
+	__builtin_memset(&all->file, 0, sizeof(all->file));
+	return m->vma && mapping_read(&all->memory, address, m, &all->file);
+}
+
+static __always_inline bool mapping_look_up(struct mappings *all, __u64 address,
+					    struct mapping *m)
+{
+	if (!mapping_from_tree(all, address, m))
+		return false;
+	if (m->inode || m->place.start == all->memory.vdso)
+		table_of_file(&all->file, m->place.start, m->place.end,
+			      all->epoch, &m->place.table);
+	else
+		m->place.table.state = WEFT_TABLE_NONE;
+	return true;
+}
+
+/* The mapping at an address, NULL where none is that may be executed. */
+static __always_inline struct mapping *mapping_find(struct mappings *all,
+						    __u64 address)
+{
+	const struct memory *memory = &all->memory;
+	__u64 slot = address >> 18 ^ address >> 27 ^ memory->id >> 40;
+	struct mapping *m;
+
+	slot &= MAPPINGS_CACHED - 1;
+	barrier_var(slot);
+	m = &all->mapping[slot & (MAPPINGS_CACHED - 1)];
+	if (m->memory == memory->id && m->generation == all->generation &&
+	    address >= m->place.start && address < m->place.end) {
+		if (memory->has_sequence && m->sequence == memory->sequence)
+			return m;
+		if (mapping_still_holds(memory, m)) {
+			m->sequence = memory->sequence;
+			return m;
+		}
+	}
+	if (!mapping_look_up(all, address, m))
+		return NULL;
+	m->memory = memory->id;
+	m->sequence = memory->sequence;
+	m->generation = all->generation;
+	return m;
+}
+
+#endif
