@@ -142,6 +142,51 @@ $(B)/load/stuck_fs: tests/load/fuse/stuck_fs.c
 	$(Q)$(CC) -O2 $(WARN) $(shell pkg-config --cflags fuse3) \
 		-o $@ $< $(shell pkg-config --libs fuse3)
 
+# ---- unwind: known call chains, built in many ways. A variant's name is the
+# compiler and words for flags, as gcc-O2-static; `few` and `all` list variants.
+UNWIND_SRC := $(filter-out %/plugin.c,$(wildcard tests/load/unwind/*.c))
+UNWIND_FEW := gcc-O2-pie gcc-O0-nopie gcc-O1-static gcc-O2-pie-fpleaf \
+	gcc-O3-pie-gold-gc clang-O2-pie clang-O3-staticpie clang-O1-pie-lld
+UNWIND_ALL := $(UNWIND_FEW) $(foreach cc,gcc clang,$(foreach opt,0 1 2 3, \
+	$(foreach kind,pie nopie static staticpie,$(cc)-O$(opt)-$(kind))) \
+	$(foreach more,pie-fp pie-fpleaf pie-lld pie-gold pie-separate \
+	pie-joined pie-gc pie-apart nopie-apart static-nohdr static-lld-gc \
+	static-gold pie-lld-joined,$(cc)-O2-$(more)))
+unwind_pie := -fPIE -pie
+unwind_nopie := -fno-PIE -no-pie
+unwind_static := -fno-PIE -static -DCHAIN_STATIC
+unwind_staticpie := -fPIE -static-pie -DCHAIN_STATIC
+unwind_fp := -fno-omit-frame-pointer
+unwind_fpleaf := -fno-omit-frame-pointer -momit-leaf-frame-pointer
+unwind_lld := -fuse-ld=lld
+unwind_gold := -fuse-ld=gold
+unwind_separate := -Wl,-z,separate-code
+unwind_joined := -Wl,-z,noseparate-code
+unwind_gc := -ffunction-sections -Wl,--gc-sections
+unwind_apart := -Wl,--section-start=apart_code=0x2000000
+unwind_nohdr := -Wl,--no-eh-frame-hdr
+unwind_words = $(subst -, ,$*)
+unwind_flags = -std=c11 -D_GNU_SOURCE $(WARN) -fomit-frame-pointer \
+	-foptimize-sibling-calls $(foreach word,$(wordlist 2,9,$(unwind_words)), \
+	$(or $(unwind_$(word)),-$(word)))
+
+$(B)/load/unwind/few: $(UNWIND_FEW:%=$(B)/load/unwind/%)
+$(B)/load/unwind/all: $(sort $(UNWIND_ALL:%=$(B)/load/unwind/%))
+$(B)/load/unwind/few $(B)/load/unwind/all:
+	$(Q)echo $(^F) | tr ' ' '\n' >$@
+$(B)/load/unwind/plugin_%.so: tests/load/unwind/plugin.c \
+		tests/load/unwind/chain.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -O2 -D_GNU_SOURCE $(WARN) -fomit-frame-pointer -fPIC -shared \
+		-DROOM=$(if $(filter a,$*),64,4096) -Wl,-z,lazy -o $@ $<
+$(B)/load/unwind/%: $(UNWIND_SRC) tests/load/unwind/chain.h
+	@mkdir -p $(@D)
+	$(Q)$(firstword $(unwind_words)) $(unwind_flags) -o $@ $(UNWIND_SRC)
+unwind-few unwind-all: unwind-%: $(B)/load/unwind/% \
+		$(B)/load/unwind/plugin_a.so $(B)/load/unwind/plugin_b.so
+.PHONY: unwind-few unwind-all
+# ---- end of unwind
+
 # Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
 # -fsanitize=fuzzer in its place they look for more.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/f_*.c))
@@ -154,7 +199,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 LIVE := $(wildcard tests/live/[0-9]*.sh)
 PROVE = WEFT_BUILD=$(abspath $(B)) prove -e '' --comments
-tests: all known $(B)/load/stuck_fs $(UNIT) $(FUZZ)
+tests: all known unwind-few $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 
 check:
 	$(Q)tools/setup.sh
@@ -175,10 +220,11 @@ check-lint:
 	$(Q)$(MAKE) --no-print-directory DEV=1 CC=clang B=build/dev-clang tests
 	$(Q)tools/lint.sh
 
-# Hours: many kills, long attribution.
+# Hours: many kills, long attribution, all ways to build the known chains.
 check-long: check
-	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 $(PROVE) \
-		tests/live/40-survives.sh $(wildcard tests/live/*attribution.sh)
+	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
+		$(PROVE) tests/live/25-whole-stacks.sh tests/live/40-survives.sh \
+		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.
 check-interop:

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program of known call chains, through code that keeps no frame pointer.
+ *
+ *	unwind				prints the modes that it has
+ *	unwind MODE SECONDS [LABEL]	runs one; prints pid, LABEL (or MODE)
+ *					and the chain, by tabs
+ *	unwind memory SECONDS [LABEL]	runs deep-20 from a copy in memory
+ *
+ * How a chain reads, root first; 25-whole-stacks.awk compares stacks with it:
+ *
+ *	a;b	frames; | separates chains of which each is right
+ *	a*3	three times a
+ *	~	one frame of the C library, the loader or the vDSO, by whatever
+ *		name
+ *	%	one frame of a plugin or of code made at run time
+ *	a+2	a may have called into the C library: up to two frames of it
+ *		may follow in place of the rest of the chain
+ *	!a	the callers of a cannot be known, and must not be made up
+ */
+#include "chain.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <unistd.h>
+
+/* In glibc, __libc_start_main and its part that calls main; clone3 and
+ * start_thread. */
+#define MAIN   "_start;~;~;main;"
+#define THREAD "~;~;"
+
+#ifdef CHAIN_JUMPS
+#define TAIL MAIN "chain_tail+3;chain_tail_first;chain_tail_last"
+#else
+#define TAIL                                                    \
+	MAIN "chain_tail+3;chain_tail_first;chain_tail_second;" \
+	     "chain_tail_last"
+#endif
+
+static const struct mode {
+	const char *name;
+	void (*run)(unsigned int n);
+	unsigned int n;
+	const char *chain;
+} modes[] = {
+	/* Merge sort of four: halves, then all. */
+	{ "qsort", chain_qsort, 0,
+	  MAIN "chain_qsort+3;~;~;chain_compare|" MAIN
+	       "chain_qsort+3;~;~;~;chain_compare" },
+	{ "bsearch", chain_bsearch, 0, MAIN "chain_bsearch+3;~;chain_compare" },
+	{ "deep-20", chain_deep, 20,
+	  MAIN "chain_deep+3;chain_level*20;chain_leaf" },
+	{ "deep-60", chain_deep, 60,
+	  MAIN "chain_deep+3;chain_level*60;chain_leaf" },
+	/* 126, 127 and 128 frames in all, where 127 is the limit. */
+	{ "deep-120", chain_deep, 120,
+	  MAIN "chain_deep+3;chain_level*120;chain_leaf" },
+	{ "deep-121", chain_deep, 121,
+	  MAIN "chain_deep+3;chain_level*121;chain_leaf" },
+	{ "deep-122", chain_deep, 122,
+	  MAIN "chain_deep+3;chain_level*122;chain_leaf" },
+	{ "deep-200", chain_deep, 200,
+	  MAIN "chain_deep+3;chain_level*200;chain_leaf" },
+	{ "alloca", chain_alloca, 0,
+	  MAIN "chain_alloca+3;chain_alloca_some;chain_leaf" },
+	{ "variadic", chain_variadic, 0,
+	  MAIN "chain_variadic+3;chain_variadic_sum;chain_leaf" },
+	{ "tail", chain_tail, 0,
+	  TAIL "|" MAIN "chain_tail;chain_tail_first;chain_tail_second" },
+	{ "align", chain_align, 0,
+	  MAIN "chain_align+3;chain_align_more;chain_align_stack;"
+	       "chain_leaf" },
+	{ "split", chain_split, 0,
+	  MAIN "chain_split+3;chain_split_some;chain_leaf|" MAIN
+	       "chain_split;chain_split_some;chain_rare" },
+	{ "apart", chain_apart, 0,
+	  MAIN "chain_apart+3;chain_apart_some;chain_leaf" },
+	{ "noreturn", chain_noreturn, 0,
+	  MAIN "chain_noreturn;chain_noreturn_last+3;chain_leaf" },
+	{ "list", chain_list, 0, MAIN "chain_list+3;chain_list_walk" },
+	{ "bare-far", chain_bare, 0, "!chain_bare_walk|" MAIN "chain_bare+3" },
+	{ "bare-near", chain_bare, 1, "!chain_bare_walk|" MAIN "chain_bare+3" },
+	{ "bare-code", chain_bare, 2, "!chain_bare_walk|" MAIN "chain_bare+3" },
+	{ "jit", chain_jit, 0,
+	  MAIN "chain_jit+3;%;chain_jit_callback;chain_leaf" },
+	{ "signal", chain_signal, 0,
+	  MAIN "chain_signal+3;~;~;chain_handler;chain_leaf" },
+	{ "signal-alt", chain_signal, 1,
+	  MAIN "chain_signal+3;~;~;chain_handler;chain_leaf" },
+	{ "interrupt", chain_interrupt, 0,
+	  MAIN "chain_interrupt+3;~;chain_interruption+3|" MAIN
+	       "chain_interrupt;chain_leaf;~;chain_interruption+3" },
+	{ "interrupt-alt", chain_interrupt, 1,
+	  MAIN "chain_interrupt+3;~;chain_interruption+3|" MAIN
+	       "chain_interrupt;chain_leaf;~;chain_interruption+3" },
+	{ "nest", chain_nest, 0,
+	  MAIN "chain_nest+3;~;~;chain_outer_handler+1;~;~;chain_handler;"
+	       "chain_leaf" },
+	{ "nest-alt", chain_nest, 1,
+	  MAIN "chain_nest+3;~;~;chain_outer_handler+1;~;~;chain_handler;"
+	       "chain_leaf" },
+	{ "thread", chain_thread, 0,
+	  THREAD "chain_thread_root+3;chain_leaf|" MAIN "chain_thread+6" },
+	/* __start_context, which is where a coroutine's stack ends. */
+	{ "context", chain_context, 0,
+	  "~;chain_coroutine+1;chain_leaf|" MAIN "chain_context+3" },
+	{ "context-link", chain_context, 1,
+	  "~;chain_coroutine+1;chain_leaf|" MAIN "chain_context+3" },
+	{ "clock", chain_clock, 0, MAIN "chain_clock+3" },
+	{ "read", chain_read, 0, MAIN "chain_read+3" },
+	{ "touch", chain_touch, 0, MAIN "chain_touch+3;chain_touch_pages" },
+#ifndef CHAIN_STATIC
+	{ "plt", chain_plt, 0, MAIN "chain_plt+3" },
+	{ "lazy", chain_lazy, 0, MAIN "chain_lazy+20;chain_lazy_call+9" },
+	{ "plugin", chain_plugin, 0, MAIN "chain_plugin+30;%;%" },
+#endif
+};
+
+uint64_t chain_end_ns;
+
+ALWAYS_INLINE const struct mode *find_mode(const char *name)
+{
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+		if (strcmp(modes[i].name, name) == 0)
+			return &modes[i];
+	return NULL;
+}
+
+/* Run deep-20 from a copy of this program that no path leads to. */
+ALWAYS_INLINE void run_in_memory(const char *seconds, const char *label)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("unwind", MFD_CLOEXEC);
+	char path[64];
+
+	while (sendfile(to, from, NULL, 1 << 20) > 0)
+		;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", to);
+	execl(path, "unwind", "deep-20", seconds, label, (char *)NULL);
+	perror("unwind: memory");
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	const struct mode *mode;
+	struct timespec now;
+
+	if (argc == 1) {
+		for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++)
+			puts(modes[i].name);
+		return 0;
+	}
+	if (argc >= 3 && strcmp(argv[1], "memory") == 0)
+		run_in_memory(argv[2], argc > 3 ? argv[3] : argv[1]);
+	mode = find_mode(argv[1]);
+	if (argc < 3 || !mode) {
+		fprintf(stderr, "usage: unwind [MODE SECONDS [LABEL]]\n");
+		return 2;
+	}
+	printf("%d\t%s\t%s\n", getpid(), argc > 3 ? argv[3] : mode->name,
+	       mode->chain);
+	fflush(stdout);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	chain_end_ns = (uint64_t)now.tv_sec * 1000000000 +
+		       (uint64_t)now.tv_nsec +
+		       (uint64_t)(strtod(argv[2], NULL) * 1e9);
+	mode->run(mode->n);
+	_exit(0);
+}
