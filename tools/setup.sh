@@ -21,7 +21,7 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs" ;;
+interop) want="$core nodejs gdb" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2
