@@ -10,8 +10,9 @@
 #include "collector/elf_fde.h"
 
 enum {
-	CFI_ROWS_MAX = 32768, /* of one entry; honest ones have up to 7,400 */
-	CFI_PROGRAM_MAX = 65536, /* bytes, likewise 22,200 */
+	CFI_PROGRAM_MAX = 65536, /* bytes; honest ones have up to 22,200 */
+	/* Of one entry: a row takes two instructions. Honest: 7,400. */
+	CFI_ROWS_MAX = CFI_PROGRAM_MAX / 2,
 	CFI_REMEMBERED_MAX = 16,
 };
 

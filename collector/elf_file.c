@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <linux/magic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -187,11 +188,33 @@ uint8_t elf_file_build_id(const struct elf_file *file,
 	return size;
 }
 
+/* Whether it is an overlay that is mounted where we are, so that who mounted
+ * it had the right to. */
+static bool is_overlay_of_ours(dev_t dev)
+{
+	FILE *mounts = fopen("/proc/self/mountinfo", "re");
+	bool is_found = false;
+	unsigned major, minor;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!mounts)
+		return false;
+	while (!is_found && getline(&line, &room, mounts) >= 0)
+		is_found = sscanf(line, "%*d %*d %u:%u", &major, &minor) == 2 &&
+			   makedev(major, minor) == dev &&
+			   strstr(line, " - overlay ");
+	free(line);
+	fclose(mounts);
+	return is_found;
+}
+
 /*
- * Whether file is the kernel's inode that the request is about, by numbers
- * that no user can choose. Overlayfs and btrfs show another device than that
- * of the super block; there it has to be a file of root's, which no mount
- * made without privilege shows under a number that it likes.
+ * Whether file is the kernel's inode that the request is about, by what no
+ * user can choose. Where stat shows another device than the super block's,
+ * it has to be a file of root's: on btrfs users make volumes, in which
+ * numbers repeat, but not root's files; an overlay that a user has mounted
+ * may show files of FUSE with any owner and number.
  */
 static bool is_inode(const struct elf_file *file,
 		     const struct wire_request *request)
@@ -203,10 +226,11 @@ static bool is_inode(const struct elf_file *file,
 		return false;
 	if (file->key.dev == makedev(request->dev_major, request->dev_minor))
 		return true;
-	return !fstatfs(file->fd, &fs) &&
-	       (fs.f_type == OVERLAYFS_SUPER_MAGIC ||
-		fs.f_type == BTRFS_SUPER_MAGIC) &&
-	       !fstat(file->fd, &st) && st.st_uid == 0;
+	if (fstat(file->fd, &st) || st.st_uid || fstatfs(file->fd, &fs))
+		return false;
+	return fs.f_type == BTRFS_SUPER_MAGIC ||
+	       (fs.f_type == OVERLAYFS_SUPER_MAGIC &&
+		is_overlay_of_ours(st.st_dev));
 }
 
 /* Whether file is the one that the request is about. */

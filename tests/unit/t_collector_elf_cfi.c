@@ -354,6 +354,20 @@ static void a_bad_program_spoils_its_own_entry_only(void **state)
 	}
 }
 
+/* What is said of other code is not said of this, nor of the hole. */
+static void a_program_ends_with_its_code(void **state)
+{
+	struct tried t;
+
+	(void)state;
+	try(&t, MARK ".cfi_startproc\n.cfi_escape 0x42,0xe,48,0x41,0xe,56\n"
+		     "nop\nnop\n.cfi_endproc\n.skip 4\n"
+		     ".cfi_startproc\nnop\n.cfi_endproc\n");
+	expect(&t, 0, 7, start);
+	assert_int_equal(t.table.n_dropped, 0);
+	done(&t);
+}
+
 static void a_program_over_the_limit_is_bad(void **state)
 {
 	struct tried t;
@@ -368,6 +382,18 @@ static void a_program_over_the_limit_is_bad(void **state)
 	expect(&t, 0, 44000, bad);
 	expect(&t, 44000, 44001, start);
 	done(&t);
+	/* Also where most of it does nothing. */
+	for (int i = 0; i < 2; i++) {
+		char text[256];
+
+		snprintf(text, sizeof(text),
+			 MARK ".cfi_startproc\nnop\n.rept %d\n"
+			      ".cfi_escape 0x2e, 8\n.endr\n.cfi_endproc\n",
+			 i ? 33000 : 32000);
+		try(&t, text);
+		expect(&t, 0, 1, i ? bad : start);
+		done(&t);
+	}
 }
 
 /* rip at rsp + 168: where the kernel puts it. */
@@ -512,7 +538,7 @@ static void compare_with_oracle(const char *path)
 
 	assert_int_equal(built_open(&file, path), 0);
 	assert_int_equal(elf_table_build(&t, &file), 0);
-	check_layout(&t);
+	assert_null(check_table(&t));
 	cfi = dwarf_getcfi_elf(file.elf);
 	assert_non_null(cfi);
 	assert_non_null(gelf_getehdr(file.elf, &ehdr));
@@ -584,6 +610,7 @@ int main(void)
 		BUILT_TEST(a_realigned_frame_is_followed),
 		BUILT_TEST(sixteen_states_are_remembered_and_no_more),
 		BUILT_TEST(a_bad_program_spoils_its_own_entry_only),
+		BUILT_TEST(a_program_ends_with_its_code),
 		BUILT_TEST(a_program_over_the_limit_is_bad),
 		BUILT_TEST(a_signal_frame_is_known_by_mark_and_form),
 		BUILT_TEST(an_undefined_return_address_ends_the_stack),

@@ -256,6 +256,53 @@ static void cies_of_versions_3_and_4_are_read(void **state)
 	done(&t);
 }
 
+static void factors_are_those_of_the_cie(void **state)
+{
+	const char *cie = "cie: .long 4f - 3f\n3: .long 0\n.byte 1\n"
+			  ".asciz \"zR\"\n.uleb128 2\n.sleb128 -4\n.byte 16\n"
+			  ".uleb128 1\n.byte 0x1b\n"
+			  ".byte 0xc, 7, 8, 0x90, 2\n.balign 4\n4:\n";
+	struct tried t;
+
+	(void)state;
+	/* rbp at CFA - 16, then at CFA - 12, which no rule can say. */
+	try_by_hand(&t, a_to_b, cie,
+		    ".long 2f - 1f\n1: .long 1b - cie\n.long a - .\n"
+		    ".long b - a\n.uleb128 0\n"
+		    ".byte 0x42, 0x86, 4, 0x41, 0x86, 3\n.balign 4\n2:\n");
+	expect(&t, 0, 4, start);
+	expect(&t, 4, 6,
+	       (struct weft_rule){
+		       .kind = WEFT_RULE_RSP, .offset = 8, .rbp = 2 });
+	expect(&t, 6, 10,
+	       (struct weft_rule){ .kind = WEFT_RULE_RSP,
+				   .offset = 8,
+				   .rbp = WEFT_SAVED_LOST });
+	done(&t);
+}
+
+/* Its program is about no code, so nothing can advance or be restored. */
+static void a_cie_that_advances_is_bad(void **state)
+{
+	const char *const programs[] = { "0x41", "0xc6", "0x0b" };
+	char cie[512];
+	struct tried t;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		snprintf(cie, sizeof(cie),
+			 "cie: .long 4f - 3f\n3: .long 0\n.byte 1\n"
+			 ".asciz \"zR\"\n.uleb128 1\n.sleb128 -8\n.byte 16\n"
+			 ".uleb128 1\n.byte 0x1b\n"
+			 ".byte 0xc, 7, 8, 0x90, 1, %s\n.balign 4\n4:\n",
+			 programs[i]);
+		try_by_hand(&t, a_to_b, cie, "fde a b 16\n");
+		expect(&t, 0, 10, bad);
+		assert_int_equal(t.table.n_dropped, 1);
+		done(&t);
+	}
+}
+
 /* What an entry names as its CIE must be one that came before. */
 static void an_entry_without_its_cie_is_dropped(void **state)
 {
@@ -459,6 +506,8 @@ int main(void)
 		BUILT_TEST(of_entries_that_begin_together_the_longest_stays),
 		BUILT_TEST(lengths_of_64_bits_are_read),
 		BUILT_TEST(cies_of_versions_3_and_4_are_read),
+		BUILT_TEST(factors_are_those_of_the_cie),
+		BUILT_TEST(a_cie_that_advances_is_bad),
 		BUILT_TEST(an_entry_without_its_cie_is_dropped),
 		BUILT_TEST(a_zero_length_ends_the_entries),
 		BUILT_TEST(debug_frame_serves_where_it_is_all_there_is),

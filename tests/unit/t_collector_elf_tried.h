@@ -6,6 +6,7 @@
 
 #include "bpf/wire.h"
 #include "collector/elf_table.h"
+#include "tests/fuzz/check_table.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 /* Stands before the code that a test looks at. */
@@ -59,41 +60,6 @@ static inline uint64_t find_mark(const char *path)
 	return offset;
 }
 
-/* What every table must be, whatever it was made of. */
-static inline void check_layout(const struct elf_table *t)
-{
-	const uint32_t block = WEFT_TABLE_BLOCK_WORDS;
-	uint32_t rows = 0;
-
-	if (!t->n_pages)
-		return;
-	assert_true(t->rules_block < t->n_blocks);
-	assert_true(2 * (uint64_t)t->n_pages <=
-		    (uint64_t)t->rules_block * block);
-	assert_true(t->rules_block * block + 2 * t->n_rules <=
-		    t->n_blocks * block);
-	for (uint32_t page = 0; page < t->n_pages; page++) {
-		uint32_t first = t->words[2 * page];
-		uint32_t n = t->words[2 * page + 1];
-
-		assert_true(n >= 1 && first % block + n <= block);
-		assert_true(first + n <= t->rules_block * block);
-		assert_int_equal(t->words[first] >> WEFT_TABLE_ROW_SHIFT, 0);
-		for (uint32_t i = first; i < first + n; i++) {
-			uint32_t number = t->words[i] & 0xfffff;
-
-			assert_true(number < t->n_rules);
-			if (i == first)
-				continue;
-			assert_true(t->words[i] >> WEFT_TABLE_ROW_SHIFT >
-				    t->words[i - 1] >> WEFT_TABLE_ROW_SHIFT);
-			assert_int_not_equal(number, t->words[i - 1] & 0xfffff);
-		}
-		rows += n;
-	}
-	assert_int_equal(rows, t->n_rows);
-}
-
 static inline int build(struct elf_table *out, const char *path)
 {
 	struct elf_file file;
@@ -102,8 +68,8 @@ static inline int build(struct elf_table *out, const char *path)
 	assert_int_equal(built_open(&file, path), 0);
 	rc = elf_table_build(out, &file);
 	elf_file_close(&file);
-	if (!rc)
-		check_layout(out);
+	if (!rc && check_table(out))
+		fail_msg("%s", check_table(out));
 	return rc;
 }
 

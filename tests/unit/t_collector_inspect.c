@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/userfaultfd.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +20,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -332,6 +334,83 @@ static void a_table_is_of_the_inode_and_no_other_file(void **state)
 	ask_table(&f, &file);
 	run_until_answered(&f);
 	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
+	close_all(&f);
+}
+
+/* Mount an overlay over one directory that holds a copy of this program, in a
+ * mount namespace of our own. Returns 0 where it cannot be had. */
+static bool mount_overlay(const char *dir)
+{
+	char command[1024];
+
+	if (unshare(CLONE_NEWNS))
+		return false;
+	snprintf(command, sizeof(command),
+		 "mount --make-rprivate / && cd %s && mkdir l u w m && "
+		 "cp /proc/%d/exe l/f && mount -t overlay overlay "
+		 "-o lowerdir=l,upperdir=u,workdir=w m",
+		 dir, getpid());
+	return !system(command);
+}
+
+/* Ask for the table of what is mapped there, by the kernel's numbers. */
+static enum inspect_status ask_overlay(struct fixture *f, int lower, int merged)
+{
+	struct weft_identity who = identify(getpid());
+	struct inspect_file file = { .pid = who.pid, .start_ns = who.start_ns };
+	void *code =
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, merged, 0);
+	struct stat st;
+
+	assert_ptr_not_equal(code, MAP_FAILED);
+	assert_int_equal(fstat(lower, &st), 0);
+	file.path = "";
+	file.inode = st.st_ino;
+	file.dev_major = major(st.st_dev);
+	file.dev_minor = minor(st.st_dev);
+	file.map_start = (uintptr_t)code;
+	file.map_end = file.map_start + 4096;
+	memset(f->seen, 0, sizeof(f->seen));
+	ask_table(f, &file);
+	run_until_answered(f);
+	munmap(code, 4096);
+	return f->seen[INSPECT_OK] ? INSPECT_OK : INSPECT_REFUSED;
+}
+
+static void on_an_overlay_only_roots_files_have_a_table(void **state)
+{
+	char dir[] = "/tmp/weft-inspect-XXXXXX", command[64];
+	int lower, merged;
+	struct fixture f;
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	if (!mount_overlay(dir)) {
+		snprintf(command, sizeof(command), "rm -rf %s", dir);
+		assert_int_equal(system(command), 0);
+		SKIP_BECAUSE("no overlay can be mounted here");
+	}
+	open_with(&f, NULL);
+	snprintf(command, sizeof(command), "%s/l/f", dir);
+	lower = open(command, O_RDONLY | O_CLOEXEC);
+	snprintf(command, sizeof(command), "%s/m/f", dir);
+	merged = open(command, O_RDONLY | O_CLOEXEC);
+	assert_true(lower >= 0 && merged >= 0);
+	assert_int_equal(ask_overlay(&f, lower, merged), INSPECT_OK);
+	assert_true(f.table.n_pages);
+	/* Another's. */
+	assert_int_equal(fchown(lower, 1000, 1000), 0);
+	assert_int_equal(ask_overlay(&f, lower, merged), INSPECT_REFUSED);
+	assert_int_equal(fchown(lower, 0, 0), 0);
+	assert_int_equal(ask_overlay(&f, lower, merged), INSPECT_OK);
+	/* Of a mount that is not where the inspectors are. */
+	snprintf(command, sizeof(command), "umount -l %s/m", dir);
+	assert_int_equal(system(command), 0);
+	assert_int_equal(ask_overlay(&f, lower, merged), INSPECT_REFUSED);
+	close(lower);
+	close(merged);
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
 	close_all(&f);
 }
 
@@ -654,6 +733,7 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_has_an_unwind_table),
 		cmocka_unit_test(the_vdso_has_an_unwind_table),
 		cmocka_unit_test(a_table_is_of_the_inode_and_no_other_file),
+		cmocka_unit_test(on_an_overlay_only_roots_files_have_a_table),
 		cmocka_unit_test(a_pid_that_is_anothers_now_is_gone),
 		cmocka_unit_test(three_thousand_requests_are_all_answered),
 		cmocka_unit_test(beyond_the_ceiling_requests_are_deferred),
