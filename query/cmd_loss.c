@@ -9,17 +9,21 @@
 
 #include "query/cmd.h"
 #include "query/figure.h"
+#include "query/programs.h"
 #include "query/report.h"
 
 struct loss_opts {
 	struct cli_common common;
 	const char *fail_above;
+	uint64_t rows;
 };
 
 static const struct cli_option options[] = {
 	{ "fail-above", 0, "PERCENT",
 	  "exit with 1 if more than that was lost or does not add up", CLI_TEXT,
 	  offsetof(struct loss_opts, fail_above) },
+	{ "rows", 'n', "N", "names of processes to print (default 10; 0: all)",
+	  CLI_NUMBER, offsetof(struct loss_opts, rows) },
 };
 
 static const struct cli_command command = {
@@ -27,7 +31,14 @@ static const struct cli_command command = {
 	.operands = "[FILE]",
 	.about = "The ledger: where every firing and every choice of a detail "
 		 "sample ended, and\nwhether the sums agree, over all and in "
-		 "the worst interval. \"not measured\" is\nnot 0.",
+		 "the worst interval. \"not measured\" is\nnot 0.\n\n"
+		 "Then, by process name, how many samples have a whole stack. "
+		 "Complete: the walk\nover user frames reached the first "
+		 "function. Truncated: there are more frames\nthan are "
+		 "recorded. Broken: a caller was not found; why is one word, "
+		 "explained\nbelow the table. Lost: the stack found no room. "
+		 "Samples without a user stack\n(kernel threads, programs "
+		 "being replaced) are left out.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -115,10 +126,12 @@ struct loss {
 		uint64_t count;
 	} statuses[16];
 	size_t n_statuses;
+	struct programs programs;
 };
 
 static void loss_release(struct loss *l)
 {
+	programs_release(&l->programs);
 	free(l->books);
 	report_close(&l->report);
 }
@@ -205,29 +218,42 @@ static int on_due(struct loss *l, sqlite3_stmt *stmt)
 	return 0;
 }
 
-static int on_status(struct loss *l, sqlite3_stmt *stmt)
+static void add_status(struct loss *l, const char *word, uint64_t count)
 {
-	const char *word = (const char *)sqlite3_column_text(stmt, 0);
 	size_t i = 0;
 
-	if (!word)
-		return 0;
 	while (i < l->n_statuses && strcmp(l->statuses[i].word, word) != 0)
 		i++;
 	if (i == ARRAY_LEN(l->statuses))
-		return 0;
+		return;
 	if (i == l->n_statuses) {
 		l->n_statuses++;
 		weft_sanitize(l->statuses[i].word, sizeof(l->statuses[i].word),
 			      word, strlen(word));
 	}
-	l->statuses[i].count += (uint64_t)sqlite3_column_int64(stmt, 1);
-	return 0;
+	l->statuses[i].count += count;
+}
+
+static int on_stacks(struct loss *l, sqlite3_stmt *stmt)
+{
+	const char *word = (const char *)sqlite3_column_text(stmt, 0);
+	uint64_t count = (uint64_t)sqlite3_column_int64(stmt, 1);
+	const char *ended = (const char *)sqlite3_column_text(stmt, 2);
+	struct tally tally = tally_of_shape(count, 0);
+
+	if (!word)
+		return 0;
+	add_status(l, word, count);
+	return programs_add(&l->programs, sqlite3_column_int64(stmt, 3),
+			    (const char *)sqlite3_column_text(stmt, 4),
+			    ends_parse_status(word), ends_parse_reason(ended),
+			    &tally);
 }
 
 static int load_part(struct loss *l, size_t part, struct weft_err *err)
 {
-	static const struct {
+	bool whole = l->report.range.is_whole;
+	const struct {
 		enum query_sql id;
 		on_row *on_row;
 	} steps[] = {
@@ -236,7 +262,9 @@ static int load_part(struct loss *l, size_t part, struct weft_err *err)
 		{ QUERY_SQL_LOSS_SHAPE, on_shape },
 		{ QUERY_SQL_LOSS_SAMPLES, on_samples },
 		{ QUERY_SQL_LOSS_DUE, on_due },
-		{ QUERY_SQL_LOSS_STATUSES, on_status },
+		{ whole ? QUERY_SQL_LOSS_STACKS_WHOLE
+			: QUERY_SQL_LOSS_STACKS_PART,
+		  on_stacks },
 	};
 	struct db *db = l->report.db;
 	sqlite3_stmt *stmt;
@@ -275,6 +303,11 @@ static void check_book(const struct identity *id, const struct book *b,
 		c->worst = difference;
 		c->worst_interval = b->interval_id;
 	}
+}
+
+static int compare_statuses(const void *a, const void *b)
+{
+	return strcmp(a, b); /* the word stands first */
 }
 
 static void check_all(struct loss *l)
@@ -336,7 +369,8 @@ static int print_entries(const struct loss *l, struct weft_err *err)
 {
 	static const struct table_column columns[] = {
 		{ "COUNT", TABLE_RIGHT },
-		{ "ENTRY", TABLE_CUT_END },
+		{ "ENTRY", TABLE_LEFT },
+		{ "MEANING", TABLE_CUT_END },
 	};
 	struct table *t = table_new(columns, ARRAY_LEN(columns));
 	const struct ledger_entry *e;
@@ -352,6 +386,7 @@ static int print_entries(const struct loss *l, struct weft_err *err)
 				      ? FIGURE(figure_count, (double)e->count)
 				      : "not measured");
 		table_text(t, e->name);
+		table_text(t, ledger_explain(e->name));
 	}
 	for (i = 0; i < l->n_statuses; i++) {
 		snprintf(word, sizeof(word), "stack status %s",
@@ -359,13 +394,96 @@ static int print_entries(const struct loss *l, struct weft_err *err)
 		table_text(t,
 			   FIGURE(figure_count, (double)l->statuses[i].count));
 		table_text(t, word);
+		table_text(t, NULL);
 	}
 	rc = report_print_table(t, err);
 	table_free(t);
 	return rc;
 }
 
-static int print(const struct loss *l, struct weft_err *err)
+static void fill_program(const struct program *p, struct table *t)
+{
+	double share;
+	const char *reason = ends_reason(&p->ends, &share);
+	char why[64] = "-";
+	struct figure percent;
+	enum ends_status i;
+
+	if (reason)
+		snprintf(why, sizeof(why), "%s (%s %%)", reason,
+			 figure_percent(&percent, share, 1));
+	table_text(t, FIGURE(figure_count, (double)ends_all(&p->ends).count));
+	for (i = 0; i < ENDS_NO_USER; i++)
+		table_text(t, FIGURE(ends_percent, &p->ends, i));
+	table_text(t, FIGURE(figure_count, (double)p->processes));
+	table_text(t, *p->name ? p->name : "-");
+	table_text(t, why);
+}
+
+/* Explain each reason that stands in the first n rows. */
+static void print_reasons(const struct programs *p, size_t n)
+{
+	const char *reason, *other;
+	double share;
+	size_t i, k;
+
+	for (i = 0; i < n; i++) {
+		reason = ends_reason(&p->rows[i].ends, &share);
+		other = NULL;
+		for (k = 0; k < i && other != reason; k++)
+			other = ends_reason(&p->rows[k].ends, &share);
+		if (reason && other != reason)
+			printf("%s: %s\n", reason, ends_explain(reason));
+	}
+}
+
+static int print_programs(const struct loss *l, size_t most,
+			  struct weft_err *err)
+{
+	static const struct table_column columns[] = {
+		{ "SAMPLES", TABLE_RIGHT },
+		{ "COMPLETE %", TABLE_RIGHT },
+		{ "TRUNCATED %", TABLE_RIGHT },
+		{ "BROKEN %", TABLE_RIGHT },
+		{ "LOST %", TABLE_RIGHT },
+		{ "PROCESSES", TABLE_RIGHT },
+		{ "COMM", TABLE_CUT_END },
+		{ "MOST BROKEN BY", TABLE_LEFT },
+	};
+	const struct programs *p = &l->programs;
+	size_t n = most && most < p->n ? most : p->n, i;
+	struct table *t;
+	char line[256];
+	int rc;
+
+	ends_describe(&p->all, line, sizeof(line));
+	printf("\nstacks: %s\n", line);
+	if (!p->n)
+		return 0;
+	t = table_new(columns, ARRAY_LEN(columns));
+	if (!t)
+		return weft_fail(err, -ENOMEM, "out of memory");
+	printf("by process, those of a name together; shares are of each "
+	       "row's samples\n\n");
+	for (i = 0; i < n; i++)
+		fill_program(&p->rows[i], t);
+	rc = report_print_table(t, err);
+	table_free(t);
+	if (rc)
+		return rc;
+	putchar('\n');
+	if (n < p->n)
+		printf("%zu more; -n 0 prints all\n", p->n - n);
+	if (p->all.status[ENDS_NO_USER].count)
+		printf("left out: %s samples without a user stack (kernel "
+		       "threads, programs being replaced)\n",
+		       FIGURE(figure_count,
+			      (double)p->all.status[ENDS_NO_USER].count));
+	print_reasons(p, n);
+	return 0;
+}
+
+static int print(const struct loss *l, size_t rows, struct weft_err *err)
 {
 	const struct ledger *ledger = &l->report.ledger;
 	int rc;
@@ -381,7 +499,8 @@ static int print(const struct loss *l, struct weft_err *err)
 	if (rc)
 		return rc;
 	putchar('\n');
-	return print_entries(l, err);
+	rc = print_entries(l, err);
+	return rc ? rc : print_programs(l, rows, err);
 }
 
 static void json_checks(const struct loss *l, struct json *j)
@@ -413,6 +532,26 @@ static void json_checks(const struct loss *l, struct json *j)
 	json_end_array(j);
 }
 
+static void json_programs(const struct loss *l, struct json *j)
+{
+	const struct program *p;
+	size_t i;
+
+	json_object(j, "stacks");
+	ends_json(&l->programs.all, j);
+	json_end_object(j);
+	json_array(j, "stacks_by_process");
+	for (i = 0; i < l->programs.n; i++) {
+		p = &l->programs.rows[i];
+		json_object(j, NULL);
+		json_text(j, "comm", *p->name ? p->name : NULL);
+		json_int(j, "processes", (int64_t)p->processes);
+		ends_json(&p->ends, j);
+		json_end_object(j);
+	}
+	json_end_array(j);
+}
+
 static void print_json(const struct loss *l)
 {
 	const struct ledger *ledger = &l->report.ledger;
@@ -436,6 +575,7 @@ static void print_json(const struct loss *l)
 		json_int(&j, l->statuses[i].word,
 			 (int64_t)l->statuses[i].count);
 	json_end_object(&j);
+	json_programs(l, &j);
 	json_end_object(&j);
 }
 
@@ -468,15 +608,18 @@ static int run(struct loss *l, const struct loss_opts *opts, const char *file,
 		return rc;
 	db_release(l->report.db);
 	check_all(l);
+	qsort(l->statuses, l->n_statuses, sizeof(l->statuses[0]),
+	      compare_statuses);
+	programs_merge(&l->programs);
 	if (!opts->common.json)
-		return print(l, err);
+		return print(l, opts->rows, err);
 	print_json(l);
 	return 0;
 }
 
 int cmd_loss(int argc, char **argv)
 {
-	struct loss_opts opts = { .fail_above = NULL };
+	struct loss_opts opts = { .rows = 10 };
 	struct weft_err err = { 0 };
 	struct loss loss = { 0 };
 	double limit = INFINITY, worst;

@@ -24,14 +24,24 @@ SELECT interval_id, sum(due), sum(fired) FROM cpu_interval
 WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
 GROUP BY interval_id ORDER BY interval_id;
 
--- name: loss_statuses
--- What became of the stacks.
-SELECT k.status, sum(t.count) FROM (
-  SELECT stack_id, sum(count) AS count FROM stack_count
-   WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
-   GROUP BY stack_id) t
+-- name: loss_stacks_whole
+-- What became of the stacks, process by process.
+SELECT k.status, sum(t.count), k.ended, t.process_id, p.comm
+FROM stack_total t
 JOIN stack k ON k.id = t.stack_id
-GROUP BY k.status ORDER BY k.status;
+LEFT JOIN process p ON p.id = t.process_id
+WHERE t.event_id = ?1
+GROUP BY t.process_id, k.status, k.ended ORDER BY t.process_id;
+
+-- name: loss_stacks_part
+SELECT k.status, sum(t.count), k.ended, t.process_id, p.comm
+FROM (SELECT process_id, stack_id, sum(count) AS count
+        FROM stack_count
+       WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+       GROUP BY process_id, stack_id) t
+JOIN stack k ON k.id = t.stack_id
+LEFT JOIN process p ON p.id = t.process_id
+GROUP BY t.process_id, k.status, k.ended ORDER BY t.process_id;
 
 -- name: loss_intervals
 SELECT id, ?1 FROM interval WHERE id BETWEEN ?2 AND ?3 ORDER BY id;

@@ -51,7 +51,8 @@ static const struct cli_command command = {
 		 "trace they are estimated from the detail\nsamples, and the "
 		 "report says so. SELF: it was the innermost; TOTAL: it was "
 		 "on\nthe stack. Intervals are 95 %, of this recording; they "
-		 "do not say what another\nrecording would show.",
+		 "do not say what another\nrecording would show. Whether "
+		 "stacks are whole, and why not: see `weft loss`.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -64,6 +65,7 @@ struct row {
 	char *service; /* owned, or NULL */
 	int64_t id, pid, tid; /* what there is of them, else 0 */
 	struct tally self, total;
+	struct ends *ends; /* owned; of a process, else NULL */
 };
 
 struct top {
@@ -77,6 +79,7 @@ struct top {
 	struct row *rows; /* owned */
 	size_t n_rows;
 	struct tally all;
+	struct ends ends; /* of all; not by thread */
 };
 
 static void top_release(struct top *top)
@@ -87,6 +90,7 @@ static void top_release(struct top *top)
 		free(top->rows[i].name);
 		free(top->rows[i].more);
 		free(top->rows[i].service);
+		free(top->rows[i].ends);
 	}
 	free(top->rows);
 	stacks_free(top->stacks);
@@ -255,6 +259,7 @@ static int load_stacks(struct top *top, struct weft_err *err)
 	if (rc)
 		return rc;
 	top->all = stacks_quality(top->stacks)->all;
+	top->ends = stacks_quality(top->stacks)->ends;
 	if (top->by == BY_STACK)
 		return rows_of_stacks(top, err);
 	return rows_of_functions(top, err);
@@ -290,6 +295,23 @@ static int add_task(struct top *top, sqlite3_stmt *stmt,
 	tally_add(&row->self, tally);
 	row->total = row->self;
 	tally_add(&top->all, tally);
+	return 0;
+}
+
+/* How the stacks ended that add_task() has added a tally of, from column on. */
+static int add_ends(struct top *top, sqlite3_stmt *stmt, int column,
+		    const struct tally *tally)
+{
+	struct row *row = &top->rows[top->n_rows - 1];
+	enum ends_status status = ends_parse_status(column_text(stmt, column));
+	unsigned reason = ends_parse_reason(column_text(stmt, column + 1));
+
+	if (!row->ends)
+		row->ends = calloc(1, sizeof(*row->ends));
+	if (!row->ends)
+		return -ENOMEM;
+	ends_add(row->ends, status, reason, tally);
+	ends_add(&top->ends, status, reason, tally);
 	return 0;
 }
 
@@ -332,6 +354,7 @@ static int load_threads(struct top *top, size_t part, struct weft_err *err)
 static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 {
 	bool whole = top->report.range.is_whole;
+	int after = top->is_estimated ? 11 : 8; /* the tally's columns */
 	struct tally tally;
 	sqlite3_stmt *stmt;
 	enum query_sql id;
@@ -356,7 +379,9 @@ static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 			tally = tally_of_shape(
 				(uint64_t)sqlite3_column_int64(stmt, 6),
 				(uint64_t)sqlite3_column_int64(stmt, 7));
-		if (add_task(top, stmt, &tally))
+		if (add_task(top, stmt, &tally) ||
+		    (top->by == BY_PROCESS &&
+		     add_ends(top, stmt, after, &tally)))
 			return no_memory(err);
 	}
 	return rc;
@@ -431,6 +456,17 @@ static const char *dashed(char *to, size_t size, int64_t number)
 	return to;
 }
 
+static void fill_ends(const struct ends *ends, struct table *t)
+{
+	double share;
+	const char *reason = ends_reason(ends, &share);
+
+	table_text(t, FIGURE(ends_percent, ends, ENDS_COMPLETE));
+	table_text(t, FIGURE(ends_percent, ends, ENDS_TRUNCATED));
+	table_text(t, FIGURE(ends_percent, ends, ENDS_BROKEN));
+	table_text(t, reason ? reason : "-");
+}
+
 static void fill_row(const struct top *top, const struct row *row,
 		     struct table *t)
 {
@@ -460,6 +496,8 @@ static void fill_row(const struct top *top, const struct row *row,
 		table_text(t, base_name(row->more));
 	if (top->by == BY_PROCESS || top->by == BY_THREAD)
 		table_text(t, row->service ? row->service : row->more);
+	if (top->by == BY_PROCESS)
+		fill_ends(row->ends, t);
 }
 
 static size_t choose_columns(const struct top *top, struct table_column *to)
@@ -495,16 +533,30 @@ static size_t choose_columns(const struct top *top, struct table_column *to)
 	if (is_task)
 		to[n++] = (struct table_column){ "SERVICE OR PROGRAM",
 						 TABLE_CUT_END };
+	if (top->by == BY_PROCESS) {
+		to[n++] = (struct table_column){ "COMPLETE %", TABLE_RIGHT };
+		to[n++] = (struct table_column){ "TRUNCATED %", TABLE_RIGHT };
+		to[n++] = (struct table_column){ "BROKEN %", TABLE_RIGHT };
+		to[n++] = (struct table_column){ "MOST BROKEN BY", TABLE_LEFT };
+	}
 	return n;
 }
 
 static void print_quality(const struct top *top)
 {
-	const struct stacks_quality *q = stacks_quality(top->stacks);
+	const struct stacks_quality *q;
+	char line[256];
 
-	printf("named %.1f %%, stacks complete %.1f %% of samples\n",
-	       100 * tally_share(&q->named, &q->all),
-	       100 * tally_share(&q->complete, &q->all));
+	if (top->stacks) {
+		q = stacks_quality(top->stacks);
+		printf("named %.1f %% of samples\n",
+		       100 * tally_share(&q->named, &q->all));
+	}
+	if (top->by == BY_THREAD)
+		return;
+	ends_describe(&top->ends, line, sizeof(line));
+	printf("stacks: %s%s\n", line,
+	       top->by == BY_PROCESS ? "; in a row, of its own" : "");
 }
 
 /* What can be said of a function that is not in the list. */
@@ -539,8 +591,7 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 	printf("%s; shares are of %s samples, of this recording\n",
 	       top->is_estimated ? "estimated from detail" : "exact counts",
 	       FIGURE(figure_count, (double)top->all.count));
-	if (top->stacks)
-		print_quality(top);
+	print_quality(top);
 	putchar('\n');
 	for (i = 0; i < n; i++)
 		fill_row(top, &top->rows[i], t);
@@ -574,6 +625,13 @@ static void json_tally(const struct top *top, struct json *j, const char *what,
 		json_interval(j, key, value_interval(t));
 }
 
+static void json_ends(struct json *j, const struct ends *ends)
+{
+	json_object(j, "stacks");
+	ends_json(ends, j);
+	json_end_object(j);
+}
+
 static void json_row(const struct top *top, struct json *j,
 		     const struct row *row)
 {
@@ -590,6 +648,8 @@ static void json_row(const struct top *top, struct json *j,
 		json_text(j, "exe", row->more);
 		json_text(j, "service", row->service);
 	}
+	if (row->ends)
+		json_ends(j, row->ends);
 	json_tally(top, j, "self", &row->self);
 	if (top->by == BY_FUNCTION || top->by == BY_BINARY)
 		json_tally(top, j, "total", &row->total);
@@ -616,6 +676,8 @@ static void print_json(const struct top *top, size_t n)
 		json_real(&j, "complete_share",
 			  tally_share(&q->complete, &q->all));
 	}
+	if (top->by != BY_THREAD)
+		json_ends(&j, &top->ends);
 	if (!top->is_estimated) {
 		json_real(&j, "absent_share_hi", stats_absent(all));
 		json_real(&j, "absent_share_hi_with_losses",

@@ -22,20 +22,29 @@ WHERE s.trace = ?5 AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
 GROUP BY s.stack_id, s.interval_id;
 
 -- name: top_processes_whole
-SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value
-FROM (SELECT process_id, sum(count) AS count, sum(value) AS value
-        FROM stack_total WHERE event_id = ?1 GROUP BY process_id) t
+-- A process has a row for each way in which its stacks ended.
+SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value,
+       t.status, t.ended
+FROM (SELECT c.process_id, k.status, k.ended, sum(c.count) AS count,
+             sum(c.value) AS value
+        FROM stack_total c LEFT JOIN stack k ON k.id = c.stack_id
+       WHERE c.event_id = ?1
+       GROUP BY c.process_id, k.status, k.ended) t
 LEFT JOIN process p ON p.id = t.process_id
-WHERE ?4 IS NULL OR p.pid = ?4;
+WHERE ?4 IS NULL OR p.pid = ?4
+ORDER BY t.process_id;
 
 -- name: top_processes_part
-SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value
-FROM (SELECT process_id, sum(count) AS count, sum(value) AS value
-        FROM stack_count
-       WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
-       GROUP BY process_id) t
+SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe, t.count, t.value,
+       t.status, t.ended
+FROM (SELECT c.process_id, k.status, k.ended, sum(c.count) AS count,
+             sum(c.value) AS value
+        FROM stack_count c LEFT JOIN stack k ON k.id = c.stack_id
+       WHERE c.event_id = ?1 AND c.interval_id BETWEEN ?2 AND ?3
+       GROUP BY c.process_id, k.status, k.ended) t
 LEFT JOIN process p ON p.id = t.process_id
-WHERE ?4 IS NULL OR p.pid = ?4;
+WHERE ?4 IS NULL OR p.pid = ?4
+ORDER BY t.process_id;
 
 -- name: top_samples
 -- Samples one by one: summed in C, where it takes no sorting.
@@ -64,13 +73,15 @@ ORDER BY t.id;
 
 -- name: top_processes_trace
 SELECT p.id, p.pid, NULL, p.comm, p.service, p.exe,
-       s.interval_id, s.count, s.weight, s.weight_sq, s.value
-FROM (SELECT thread_id, interval_id, count(*) AS count,
+       s.interval_id, s.count, s.weight, s.weight_sq, s.value,
+       k.status, k.ended
+FROM (SELECT thread_id, interval_id, stack_id, count(*) AS count,
              sum(weight) AS weight, sum(weight * weight) AS weight_sq,
              sum(weight * value) AS value
         FROM sample
        WHERE trace = ?5 AND event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
-       GROUP BY thread_id, interval_id) s
+       GROUP BY thread_id, interval_id, stack_id) s
+LEFT JOIN stack k ON k.id = s.stack_id
 LEFT JOIN thread t ON t.id = s.thread_id
 LEFT JOIN process p ON p.id = t.process_id
 WHERE ?4 IS NULL OR p.pid = ?4

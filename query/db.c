@@ -211,6 +211,23 @@ static int check_version(struct db *db, struct weft_err *err)
 	return 0;
 }
 
+/* Make a file of an older schema read like one of ours, for this connection
+ * only. */
+static int adapt(struct db *db, struct weft_err *err)
+{
+	int version, rc;
+
+	rc = read_pragma(db, "PRAGMA user_version", &version, err);
+	if (rc || version > 1)
+		return rc;
+	rc = run(db, "PRAGMA query_only = 0", err);
+	if (!rc)
+		rc = run(db, query_sql_text[QUERY_SQL_DB_SCHEMA_1], err);
+	if (!rc)
+		rc = run(db, "PRAGMA query_only = 1", err);
+	return rc;
+}
+
 int db_open(struct db **out, const char *path, struct weft_err *err)
 {
 	struct weft_err first = { 0 };
@@ -245,6 +262,8 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 	}
 	sqlite3_exec(db->sql, "PRAGMA cache_size = -65536", NULL, NULL, NULL);
 	rc = check_version(db, err);
+	if (!rc)
+		rc = adapt(db, err);
 	if (rc)
 		goto fail;
 	*out = db;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording file, opened to be read and never written: read-only, no
- * checkpoints, a file's own schema not trusted. One snapshot lasts from
+ * checkpoints, a file's own schema not trusted. What an older schema lacks is
+ * NULL. One snapshot lasts from
  * db_open() to db_release(), so that a report adds up while weft-record goes
  * on writing. One thread.
  */

@@ -58,6 +58,28 @@ const char *figure_value(struct figure *to, double value, const char *unit)
 	return figure_count(to, value);
 }
 
+const char *figure_percent(struct figure *to, double part, double all)
+{
+	double percent = all > 0 ? 100 * part / all : 0;
+	const char *text = NULL;
+
+	if (all <= 0)
+		text = "-";
+	else if (part <= 0)
+		text = "0";
+	else if (part >= all)
+		text = "100";
+	else if (percent < 0.1)
+		text = "< 0.1";
+	else if (percent > 99.9)
+		text = "> 99.9";
+	if (text)
+		snprintf(to->text, sizeof(to->text), "%s", text);
+	else
+		snprintf(to->text, sizeof(to->text), "%.1f", percent);
+	return to->text;
+}
+
 const char *figure_share(struct figure *to, const struct tally *part,
 			 const struct tally *all)
 {

@@ -26,6 +26,11 @@ const char *figure_ns(struct figure *to, double ns);
 /* A value in an event's unit: time where that is "ns", else a count */
 const char *figure_value(struct figure *to, double value, const char *unit);
 
+/* The part of all in percent, where it is a fact and no estimate: "12.3"; "0"
+ * and "100" only where it is none or all, else "< 0.1", "> 99.9"; of nothing
+ * "-" */
+const char *figure_percent(struct figure *to, double part, double all);
+
 /*
  * A share in percent: "12.34"; with fewer than 5 samples only "<= 0.02", the
  * upper limit; with fewer than 30 samples in all "-".

@@ -8,6 +8,49 @@
 #include "query/figure.h"
 #include "query/ledger.h"
 
+static const struct {
+	const char *name, *text;
+} meanings[] = {
+	{ "due", "firings by the timers' own count" },
+	{ "fired", "firings that the program saw" },
+	{ "not_run", "due, but not seen: idle CPU, or timer late" },
+	{ "counted", "samples: firings counted with a stack" },
+	{ "filtered", "firings on what was not to be recorded" },
+	{ "idle", "firings on an idle CPU" },
+	{ "lost_counts_full", "no room to count: raise --max-stacks" },
+	{ "lost_busy", "not counted: the table was locked" },
+	{ "lost_counts_discarded", "samples dropped: the file was too slow" },
+	{ "selected", "samples chosen for detail" },
+	{ "passed_over", "samples not chosen for detail" },
+	{ "stored", "detail samples in the file" },
+	{ "lost_ring_full", "detail: no room, raise --ring-size" },
+	{ "lost_ring_busy", "detail: the ring was locked" },
+	{ "lost_discarded", "detail dropped: the file was too slow" },
+	{ "stack_lost", "samples without stack: raise --max-stacks" },
+	{ "truncated", "samples with more frames than are recorded" },
+	{ "broken", "samples of which a caller was not found" },
+	{ "table_pending", "samples that ended where the unwind table of a "
+			   "file was still being built" },
+	{ "table_refused", "files whose unwind table found no room" },
+	{ "ambiguous_map", "samples with a frame whose mapping changed" },
+	{ "sideband_lost", "news of processes that found no room" },
+	{ "probe_deferred", "looks for trace context that were put off" },
+	{ "throttled", "firings that the kernel held back" },
+	{ "context_ok", "detail samples with a trace ID" },
+	{ "context_null", "no record attached to the thread" },
+	{ "context_zero", "record without an active trace" },
+	{ "context_updating", "record was just being changed" },
+	{ "context_untouched", "thread never used its record" },
+	{ "context_half", "record with one ID zero" },
+	{ "context_e_tp", "no thread pointer" },
+	{ "context_e_dtv", "thread vector not readable" },
+	{ "context_e_slot", "thread-local variable not readable" },
+	{ "context_e_record", "record not readable" },
+	{ "context_skipped_worker", "kernel thread or io_uring worker" },
+	{ "context_no_entry", "process not known to publish traces" },
+	{ "context_stale_entry", "what was known is of another process" },
+};
+
 const struct ledger_entry *ledger_find(const struct ledger *l, const char *name)
 {
 	size_t i;
@@ -23,6 +66,16 @@ uint64_t ledger_count(const struct ledger *l, const char *name)
 	const struct ledger_entry *e = ledger_find(l, name);
 
 	return e ? e->count : 0;
+}
+
+const char *ledger_explain(const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(meanings); i++)
+		if (!strcmp(meanings[i].name, name))
+			return meanings[i].text;
+	return NULL;
 }
 
 /* The entry of that name, added if it is not there; NULL: no room. */

@@ -47,6 +47,9 @@ const struct ledger_entry *ledger_find(const struct ledger *l,
 /* The entry's count; 0 where it was not measured. */
 uint64_t ledger_count(const struct ledger *l, const char *name);
 
+/* What an entry counts, in a few words; NULL: not known. */
+const char *ledger_explain(const char *name);
+
 /* What estimates from an interval's detail are to be multiplied by. */
 double ledger_factor(const struct ledger *l, int64_t interval_id);
 

@@ -23,24 +23,12 @@ struct node {
 	uint32_t first_child, next_sibling;
 };
 
-enum status {
-	COMPLETE,
-	TRUNCATED,
-	BROKEN,
-	NO_USER,
-	LOST,
-	STATUSES
-};
-
-static const char *const status_words[STATUSES] = {
-	"complete", "truncated", "broken", "no_user", "lost",
-};
-
 struct stack {
 	int64_t id;
 	uint32_t node; /* index, or NONE */
 	uint32_t depth;
-	enum status status;
+	enum ends_status status;
+	unsigned reason;
 	struct tally tally;
 };
 
@@ -265,20 +253,17 @@ static int load_node(struct stacks *s, sqlite3_stmt *stmt)
 static int load_stack(struct stacks *s, sqlite3_stmt *stmt)
 {
 	struct stack *k = append(&s->stacks, sizeof(*k));
-	const char *word = column_text(stmt, 1);
 	int64_t depth = sqlite3_column_int64(stmt, 2);
-	enum status i;
 
 	if (!k)
 		return -ENOMEM;
 	k->id = sqlite3_column_int64(stmt, 0);
 	k->depth = depth < 0 || depth > STACKS_FRAMES_MAX ? STACKS_FRAMES_MAX
 							  : (uint32_t)depth;
-	k->status = BROKEN;
-	for (i = 0; i < STATUSES; i++)
-		if (!strcmp(word, status_words[i]))
-			k->status = i;
-	if (k->status == LOST)
+	k->status = ends_parse_status(column_text(stmt, 1));
+	k->reason =
+		ends_parse_reason((const char *)sqlite3_column_text(stmt, 3));
+	if (k->status == ENDS_LOST)
 		k->depth = 0;
 	k->node = k->depth ? find(&s->nodes, sizeof(struct node), k->id) : NONE;
 	return 0;
@@ -392,10 +377,9 @@ void stacks_add(struct stacks *s, int64_t stack_id, const struct tally *more)
 	leaf = frame_of(s, k->node);
 	if (leaf && leaf->is_named)
 		tally_add(&s->quality.named, more);
-	if (k->status == COMPLETE || k->status == NO_USER)
+	if (k->status == ENDS_COMPLETE || k->status == ENDS_NO_USER)
 		tally_add(&s->quality.complete, more);
-	if (k->status == LOST)
-		tally_add(&s->quality.lost, more);
+	ends_add(&s->quality.ends, k->status, k->reason, more);
 }
 
 /* Label i of a frame, from the inside out; by binary there is but one. */
@@ -530,8 +514,9 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 
 	if (!k)
 		return 0;
-	if (k->status == LOST || k->node == NONE) {
-		names[0] = k->status == LOST ? "[stack lost]" : "[no frames]";
+	if (k->status == ENDS_LOST || k->node == NONE) {
+		names[0] =
+			k->status == ENDS_LOST ? "[stack lost]" : "[no frames]";
 		return 1;
 	}
 	for (at = k->node, depth = k->depth; at != NONE && depth > 0; depth--) {
@@ -546,9 +531,9 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 		}
 		at = nodes(s)[at].parent;
 	}
-	if (k->status == TRUNCATED)
+	if (k->status == ENDS_TRUNCATED)
 		names[n++] = "[truncated]";
-	else if (k->status == BROKEN)
+	else if (k->status == ENDS_BROKEN)
 		names[n++] = "[broken]";
 	for (lo = 0, hi = n; lo + 1 < hi; lo++) {
 		swap = names[lo];

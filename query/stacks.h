@@ -11,6 +11,7 @@
 #define WEFT_STACKS_H
 
 #include "query/db.h"
+#include "query/ends.h"
 #include "query/stats.h"
 
 enum {
@@ -34,8 +35,9 @@ struct stacks_row {
 struct stacks_quality {
 	struct tally all;
 	struct tally named;    /* the innermost frame has a name */
-	struct tally complete; /* the walk reached the first frame */
-	struct tally lost;     /* the stack found no room */
+	struct tally complete; /* the walk reached the first frame, or there
+				  is no user stack */
+	struct ends ends;
 };
 
 struct stacks;

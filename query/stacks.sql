@@ -4,7 +4,7 @@
 SELECT id, parent_id, frame_id FROM stack_node ORDER BY id;
 
 -- name: stacks_stacks
-SELECT id, status, depth FROM stack ORDER BY id;
+SELECT id, status, depth, ended FROM stack ORDER BY id;
 
 -- name: stacks_frames
 SELECT

@@ -38,6 +38,31 @@ newer() {
 	refused "schema 99 is newer than this weft's \(2\)" a
 }
 
+# What schema 1 did not have is not known; all else reads the same.
+older() {
+	recording new
+	recording old 'DROP VIEW stack_ends; ALTER TABLE stack DROP COLUMN ended;
+		PRAGMA user_version = 1;'
+	sha256sum old >before
+	for command in "top" "top --by process" "loss" "export"; do
+		# shellcheck disable=SC2086
+		run "$weft" $command -i new
+		expect 0
+		sed 's/ (most: no_frame)//; s/no_frame (100 %)$/-/; s/  no_frame$/  -/
+			/^no_frame: /d' out >want
+		# shellcheck disable=SC2086
+		run "$weft" $command -i old
+		expect 0
+		[ ! -s err ]
+		diff -u want out
+	done
+	run "$weft" sql -i old --json \
+		"SELECT count(*), count(depth), count(ended) FROM stack"
+	expect 0
+	[ "$(json out 'j["results"][0]["rows"]')" = '[[10, 10, 0]]' ]
+	sha256sum -c --quiet before
+}
+
 damaged() {
 	recording a
 	size=$(stat -c %s a)
@@ -144,6 +169,7 @@ while_written() {
 it "a file that is no database is refused" text_file
 it "another program's database is refused, and named so" foreign_database
 it "a newer schema is refused, naming both" newer
+it "an older schema is read, and what it lacks is not known" older
 it "a damaged file is refused without a half report" damaged
 it "a missing table is an error, not an empty report" table_is_gone
 it "a missing file says how to get one" absent

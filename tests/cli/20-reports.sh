@@ -137,6 +137,102 @@ several_recordings() {
 	[ "$(json out 'j["rows"][0]["samples"]')" = 16 ]
 }
 
+# Two processes of a name, one of a kernel thread, and several reasons.
+ends() {
+	recording weft.db "
+	INSERT INTO process VALUES
+	  (3, 1, 300, 3000, 1, 1, NULL, 'worker', NULL, NULL, NULL),
+	  (4, 1, 400, 4000, 1, 1, NULL, 'kthread', NULL, NULL, NULL),
+	  (5, 1, 500, 5000, 1, 1, NULL, NULL, NULL, NULL, NULL);
+	INSERT INTO stack VALUES
+	  (20, 'broken', 1, 'fault'), (21, 'no_user', 1, 'no_user'),
+	  (22, 'broken', 1, 'from the future'), (23, 'complete', 1, 'root');
+	INSERT INTO stack_node VALUES
+	  (20, -162, 3), (21, -19, 6), (22, -306, 3), (23, -48, 3);
+	INSERT INTO stack_count VALUES (1, 1, 3, 20, 11, 1), (2, 1, 3, 23, 7, 1),
+	  (1, 1, 4, 21, 50, 1), (1, 1, 1, 21, 5, 1), (2, 1, 5, 22, 3000, 1),
+	  (2, 1, 5, 20, 2000, 1),
+	  (2, 1, 5, 23, 1, 1);
+	INSERT INTO stack_total SELECT event_id, process_id, stack_id, count, value
+	  FROM stack_count WHERE stack_id >= 20;"
+	run "$weft" loss --json
+	expect 0
+	row='"%s %s %d %d %.4f %.4f %.4f %.4f %s" % (r["comm"], r["processes"],
+		r["user_samples"], r["no_user_samples"], r["complete_share"],
+		r["truncated_share"], r["broken_share"], r["lost_share"],
+		sorted((k, round(v, 4)) for k, v in r["broken_by_share"].items()))'
+	json out "'\n'.join($row for r in j['stacks_by_process']
+		if r['comm'] is None or r['comm'].isprintable())" >rows
+	is rows "None 1 5001 0 0.0002 0.0000 0.9998 0.0000 [('fault', 0.4), ('other', 0.6)]
+worker 2 300 5 0.8767 0.0333 0.0700 0.0200 [('fault', 0.5238), ('no_frame', 0.4762)]"
+	[ "$(json out 'len(j["stacks_by_process"])')" = 3 ]
+	[ "$(json out 'j["stacks"]["user_samples"],
+		j["stacks"]["no_user_samples"]')" = '(5319, 55)' ]
+	run "$weft" loss
+	has out '^stacks: 5.3 % complete, 0.2 % truncated, 94.4 % broken \(most: other\), 0.1 % lost, of 5,319 samples with a user stack$'
+	has out '^ +5,001 +< 0\.1 +0 +> 99\.9 +0 +1  - +other \(60\.0 %\)$'
+	has out '^ +300 +87\.7 +3\.3 +7\.0 +2\.0 +2  worker +fault \(52\.4 %\)$'
+	has out '^left out: 55 samples without a user stack'
+	has out '^fault: stack memory'
+	has out '^other: '
+	lacks out '^no_frame: '
+	lacks out 'kthread|more; -n'
+	run "$weft" loss -n 1
+	has out '^2 more; -n 0 prints all'
+	lacks out '^fault: '
+	run "$weft" loss --since +1 --json
+	[ "$(json out '[(r["user_samples"], round(r["complete_share"], 4))
+		for r in j["stacks_by_process"]][0]')" = '(5001, 0.0002)' ]
+	[ "$(json out 'j["stacks"]["no_user_samples"]')" = 0 ]
+	run "$weft" top --by process
+	expect 0
+	has out 'PID  COMM .* COMPLETE %  TRUNCATED %  BROKEN %  MOST BROKEN BY'
+	has out '  300  worker +38\.9 +0 +61\.1  fault$'
+	has out '  400  kthread +- +- +-  -$'
+	run "$weft" top --by process --json
+	[ "$(json out '[round(r["stacks"]["broken_share"], 4) for r in j["rows"]
+		if r["pid"] == 300]')" = '[0.6111]' ]
+	[ "$(json out '[r["stacks"]["broken_by_share"] for r in j["rows"]
+		if r["pid"] == 500]')" = "[{'other': 0.6, 'fault': 0.4}]" ]
+	[ "$(json out '[r["stacks"]["complete_share"] for r in j["rows"]
+		if r["pid"] == 400]')" = '[None]' ]
+	run "$weft" top --since +1 --by process --json
+	[ "$(json out '[r["stacks"]["broken_share"] for r in j["rows"]
+		if r["pid"] == 300]')" = '[0]' ]
+	run "$weft" top --pid 400
+	has out '^stacks: no sample has a user stack$'
+}
+
+# Each word that the collector stores is known here.
+words() {
+	sed -n '/ledger_names/,/^}/s/.*= "\([a-z_]*\)",$/\1/p' \
+		"$root/collector/ledger.c" >entries
+	sed -n '/walk_end_names/,/^}/s/.*= "\([a-z_]*\)",$/\1/p' \
+		"$root/collector/ledger.c" >ended
+	[ "$(wc -l <entries)" -gt 30 ]
+	[ "$(wc -l <ended)" -gt 10 ]
+	{
+		sed "s/.*/INSERT OR IGNORE INTO ledger_entry (name) VALUES ('&');/" \
+			entries
+		echo "INSERT OR IGNORE INTO ledger_row
+			SELECT 1, 1, id, 0, 0 FROM ledger_entry;"
+		sed "s/.*/INSERT INTO stack VALUES (NULL, 'broken', 0, '&');/" ended
+		echo "INSERT OR IGNORE INTO stack_count
+			SELECT 1, 1, 1, id, 1, 1 FROM stack;
+		INSERT OR IGNORE INTO stack_total SELECT event_id, process_id,
+			stack_id, count, value FROM stack_count;"
+	} >more.sql
+	recording weft.db "$(cat more.sql)"
+	run "$weft" loss
+	expect 0
+	while read -r word; do
+		has out "^(not measured|[ 0-9]+)  $word +[a-z]"
+	done <entries
+	run "$weft" loss --json
+	json out '"\n".join(sorted(j["stacks"]["broken_by_share"]))' >known
+	sort ended | diff -u - known
+}
+
 on_function() {
 	recording weft.db
 	run "$weft" traces --on ksys_read
@@ -210,6 +306,8 @@ it "--pid keeps to one process" pid_filter
 it "--since and --until snap to intervals" time_range
 it "estimates make up for detail that was lost" lossy_detail
 it "several recordings and events keep apart" several_recordings
+it "loss and top say which stacks are whole, and why others are not" ends
+it "loss explains every word that is stored" words
 it "an absent function is bounded, not denied" on_function
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines

@@ -247,6 +247,19 @@ static void figures_say_no_more_than_is_known(void **state)
 	assert_string_equal(FIGURE(figure_share_interval, &none, &all), "-");
 }
 
+static void only_none_and_all_read_0_and_100_percent(void **state)
+{
+	(void)state;
+	assert_string_equal(FIGURE(figure_percent, 0, 0), "-");
+	assert_string_equal(FIGURE(figure_percent, 0, 5), "0");
+	assert_string_equal(FIGURE(figure_percent, 1, 1e6), "< 0.1");
+	assert_string_equal(FIGURE(figure_percent, 1, 1000), "0.1");
+	assert_string_equal(FIGURE(figure_percent, 2, 3), "66.7");
+	assert_string_equal(FIGURE(figure_percent, 999, 1000), "99.9");
+	assert_string_equal(FIGURE(figure_percent, 99999, 1e5), "> 99.9");
+	assert_string_equal(FIGURE(figure_percent, 5, 5), "100");
+}
+
 static void figures_have_three_digits_and_a_unit(void **state)
 {
 	(void)state;
@@ -277,6 +290,7 @@ int main(void)
 		cmocka_unit_test(folded_names_cannot_break_a_line),
 		cmocka_unit_test(times_are_read_or_refused),
 		cmocka_unit_test(figures_say_no_more_than_is_known),
+		cmocka_unit_test(only_none_and_all_read_0_and_100_percent),
 		cmocka_unit_test(figures_have_three_digits_and_a_unit),
 	};
 
