@@ -269,6 +269,28 @@ static __always_inline long unwind_by_rule(struct unwind *u,
 	return 0;
 }
 
+/* Whether a call ends at the address: a number that only looks like a return
+ * address seldom has one before it. */
+static __always_inline bool unwind_follows_call(__u64 address)
+{
+	enum {
+		CALL = 0xe8,     /* with four bytes of distance */
+		INDIRECT = 0xff, /* with 2 in bits 3 to 5 of the next byte */
+		SUBCODE_MASK = 0x38,
+		SUBCODE = 0x10
+	};
+	__u8 code[7]; /* the longest that has no prefix */
+
+	if (!unwind_read(code, sizeof(code), address - sizeof(code)))
+		return false;
+	return code[2] == CALL ||
+	       (code[5] == INDIRECT && (code[6] & SUBCODE_MASK) == SUBCODE) ||
+	       (code[4] == INDIRECT && (code[5] & SUBCODE_MASK) == SUBCODE) ||
+	       (code[3] == INDIRECT && (code[4] & SUBCODE_MASK) == SUBCODE) ||
+	       (code[1] == INDIRECT && (code[2] & SUBCODE_MASK) == SUBCODE) ||
+	       (code[0] == INDIRECT && (code[1] & SUBCODE_MASK) == SUBCODE);
+}
+
 /* [rbp] is the caller's frame pointer, [rbp + 8] the return address. The stack
  * grows down, so callers lie above. */
 static __always_inline long unwind_by_frame_pointer(struct unwind *u)
@@ -283,6 +305,8 @@ static __always_inline long unwind_by_frame_pointer(struct unwind *u)
 		return unwind_end(u, WEFT_END_NO_FRAME);
 	if (!unwind_read(frame, sizeof(frame), u->rbp))
 		return unwind_end(u, WEFT_END_FAULT);
+	if (frame[1] && !unwind_follows_call(frame[1]))
+		return unwind_end(u, WEFT_END_NO_FRAME);
 	u->sp = u->rbp + sizeof(frame);
 	u->rbp = frame[0];
 	u->pc = frame[1];

@@ -11,7 +11,7 @@ enum {
 	SECTIONS_MAX = 65536,
 	PHDRS_MAX = 1024,
 	DYNAMIC_MAX = 256,
-	NAME_MAX_BYTES = 64,
+	SECTION_PATCHES_MAX = 3,
 };
 
 static bool read_vaddr(const struct elf_file *file, uint64_t vaddr, void *out,
@@ -137,8 +137,131 @@ static size_t find_fragment(const struct elf_file *file, const GElf_Shdr *shdr,
 	return 3;
 }
 
-static size_t find_fragments(const struct elf_file *file,
-			     struct elf_patch out[6])
+/*
+ * Stubs that jump to other files' functions. Linkers mostly describe them; lld
+ * does not. In .plt the first stub pushes a word, then jumps; each other one
+ * jumps, or pushes the number of its function and jumps to the first.
+ */
+static size_t find_stubs(const struct elf_file *file, const GElf_Shdr *shdr,
+			 struct elf_patch out[3])
+{
+	enum {
+		STUB = 16,
+		PUSH = 0x68,
+		PUSHED_FIRST = 6 /* bytes of the first stub's push */
+	};
+	static const uint8_t first[] = { 0xff, 0x35 };
+	uint64_t start = shdr->sh_offset, size = shdr->sh_size;
+	uint8_t code[2 * STUB];
+	int32_t pushed = 0;
+
+	*out = (struct elf_patch){ start,
+				   start + size,
+				   { .kind = WEFT_RULE_RSP, .offset = 8 } };
+	if (size < sizeof(code) ||
+	    elf_file_read(file, code, sizeof(code), start) ||
+	    memcmp(code, first, sizeof(first)))
+		return 1;
+	/* After the push of the second stub, which has a 32-bit number. */
+	for (int i = STUB; i + 5 < 2 * STUB && !pushed; i++) {
+		if (code[i] == PUSH)
+			pushed = i - STUB + 5;
+	}
+	out[0] = (struct elf_patch){ start,
+				     start + PUSHED_FIRST,
+				     { .kind = WEFT_RULE_RSP, .offset = 16 } };
+	out[1] = (struct elf_patch){ start + PUSHED_FIRST,
+				     start + STUB,
+				     { .kind = WEFT_RULE_RSP, .offset = 24 } };
+	out[2] = (struct elf_patch){ start + STUB,
+				     start + size,
+				     { .kind = WEFT_RULE_PLT,
+				       .offset = pushed ? pushed : STUB } };
+	return 3;
+}
+
+/*
+ * crtbegin's __do_global_dtors_aux, which runs at every exit and mostly faults
+ * on its first instruction. From its second push on it has a frame pointer.
+ */
+static size_t find_destructors(const struct elf_file *file,
+			       const GElf_Shdr *shdr, struct elf_patch out[2])
+{
+	enum {
+		SEARCHED_BYTES = 65536,
+		PUSH_AT = 9,
+		MOV_END = 21
+	};
+	/* cmpb $0,completed; jne; push %rbp; cmpq $0,__cxa_finalize;
+	 * mov %rsp,%rbp. 0x100 is any byte. */
+	static const uint16_t pattern[MOV_END] = {
+		0x80,  0x3d,  0x100, 0x100, 0x100, 0x100, 0x00,
+		0x75,  0x100, 0x55,  0x48,  0x83,  0x3d,  0x100,
+		0x100, 0x100, 0x100, 0x00,  0x48,  0x89,  0xe5,
+	};
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	uint64_t start = shdr->sh_offset;
+	uint64_t size = shdr->sh_size;
+	uint8_t *code, *at;
+	size_t n = 0;
+
+	if (size > SEARCHED_BYTES)
+		size = SEARCHED_BYTES;
+	code = malloc(size + 1);
+	if (!code || elf_file_read(file, code, size, start))
+		size = 0;
+	for (at = code; size >= MOV_END && !n; at++) {
+		size_t same = 0;
+
+		at = memchr(at, pattern[0],
+			    size - MOV_END + 1 - (size_t)(at - code));
+		if (!at)
+			break;
+		while (same < MOV_END &&
+		       (pattern[same] == 0x100 || pattern[same] == at[same]))
+			same++;
+		if (same < MOV_END)
+			continue;
+		start += (uint64_t)(at - code);
+		out[0] = (struct elf_patch){ start,
+					     start + PUSH_AT + 1,
+					     { .kind = WEFT_RULE_RSP,
+					       .offset = 8 } };
+		if ((size_t)(at - code) >= sizeof(endbr64) &&
+		    !memcmp(at - sizeof(endbr64), endbr64, sizeof(endbr64)))
+			out[0].start -= sizeof(endbr64);
+		out[1] = (struct elf_patch){
+			start + PUSH_AT + 1,
+			start + MOV_END,
+			{ .kind = WEFT_RULE_RSP, .offset = 16, .rbp = 2 }
+		};
+		n = 2;
+	}
+	free(code);
+	return n;
+}
+
+/* By section: what to look for, and how many patches that makes at most. */
+static size_t find_in_section(const struct elf_file *file, const char *name,
+			      const GElf_Shdr *shdr, struct elf_patch *out)
+{
+	static const char *const fragments[] = { ".init", ".fini" };
+	static const char *const stubs[] = { ".plt", ".plt.got", ".plt.sec",
+					     ".iplt" };
+
+	for (size_t i = 0; i < ARRAY_LEN(fragments); i++) {
+		if (!strcmp(name, fragments[i]))
+			return find_fragment(file, shdr, out);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(stubs); i++) {
+		if (!strcmp(name, stubs[i]))
+			return find_stubs(file, shdr, out);
+	}
+	return strcmp(name, ".text") ? 0 : find_destructors(file, shdr, out);
+}
+
+static size_t find_in_sections(const struct elf_file *file,
+			       struct elf_patch *out, size_t room)
 {
 	Elf_Scn *scn = NULL;
 	size_t n = 0, names;
@@ -146,18 +269,20 @@ static size_t find_fragments(const struct elf_file *file,
 
 	if (elf_getshdrstrndx(file->elf, &names))
 		return 0;
-	for (int i = 0; i < SECTIONS_MAX && n <= 3; i++) {
+	for (int i = 0; i < SECTIONS_MAX && n + SECTION_PATCHES_MAX <= room;
+	     i++) {
 		const char *name;
 
 		scn = elf_nextscn(file->elf, scn);
 		if (!scn)
 			break;
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
-		    !(shdr.sh_flags & SHF_EXECINSTR))
+		    !(shdr.sh_flags & SHF_EXECINSTR) ||
+		    shdr.sh_size > UINT64_MAX - shdr.sh_offset)
 			continue;
 		name = elf_strptr(file->elf, names, shdr.sh_name);
-		if (name && (!strcmp(name, ".init") || !strcmp(name, ".fini")))
-			n += find_fragment(file, &shdr, out + n);
+		if (name)
+			n += find_in_section(file, name, &shdr, out + n);
 	}
 	return n;
 }
@@ -174,7 +299,7 @@ size_t elf_find_patches(const struct elf_file *file,
 {
 	size_t n = find_entry(file, out);
 
-	n += find_fragments(file, out + n);
+	n += find_in_sections(file, out + n, ELF_PATCHES_MAX - n);
 	if (!n)
 		return 0;
 	qsort(out, n, sizeof(*out), compare);

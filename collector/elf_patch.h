@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Code of which more is known than unwind entries say: where a program
- * begins, and .init and .fini. */
+ * begins, .init and .fini, and what linkers and the compiler add. */
 #ifndef WEFT_ELF_PATCH_H
 #define WEFT_ELF_PATCH_H
 
@@ -8,7 +8,7 @@
 #include "collector/elf_file.h"
 
 enum {
-	ELF_PATCHES_MAX = 8
+	ELF_PATCHES_MAX = 32
 };
 
 struct elf_patch {

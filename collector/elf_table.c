@@ -8,6 +8,7 @@
  * entries, programs, rows, pages and blocks, and, for what these leave room
  * for, CPU time.
  */
+#include <dwarf.h>
 #include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
@@ -42,6 +43,7 @@ static const struct weft_rule bad_rule = { .kind = WEFT_RULE_BAD };
 static const struct weft_rule end_rule = { .kind = WEFT_RULE_END };
 
 struct builder {
+	const struct elf_file *file; /* borrowed */
 	struct elf_table *out;
 	struct cfi_rows *rows; /* owned: of one entry */
 	size_t n_words, words_room;
@@ -267,14 +269,46 @@ static int put_hole(struct builder *b, const struct hole *hole,
 	return rc;
 }
 
+/*
+ * glibc's makecontext() returns to __start_context, which takes the next
+ * context from the stack and goes on there: nothing called it. Nothing marks
+ * it either, and it is called by nobody, so its name is mostly stripped.
+ */
+static bool is_coroutine_start(struct builder *b, const struct fdes *fdes,
+			       const struct fde *fde)
+{
+	enum {
+		BYTES_MIN = 16,
+		BYTES_MAX = 64
+	};
+	/* mov %rbx,%rsp; mov (%rsp),%rdi; test %rdi,%rdi */
+	static const uint8_t start[] = { 0x48, 0x89, 0xdc, 0x48, 0x8b,
+					 0x3c, 0x24, 0x48, 0x85, 0xff };
+	uint8_t code[sizeof(start)];
+
+	if (fde->size < BYTES_MIN || fde->size > BYTES_MAX)
+		return false;
+	for (uint32_t i = 0; i < fde->program_size; i++) {
+		if (fdes->section[fde->program + i] != DW_CFA_nop)
+			return false;
+	}
+	return !elf_file_read(b->file, code, sizeof(code), fde->offset) &&
+	       !memcmp(code, start, sizeof(start));
+}
+
+/* is_after_hole: the byte before it is not described. */
 static int put_entry(struct builder *b, struct fdes *fdes,
-		     const struct fde *fde)
+		     const struct fde *fde, bool is_after_hole)
 {
 	int rc = spend(b, fde->program_size +
 				  fdes->cies[fde->cie].program_size + 64);
 
 	if (rc)
 		return rc;
+	/* It was not called: the return address is its very start, and what is
+	 * looked up the byte before. */
+	if (is_coroutine_start(b, fdes, fde))
+		return put_rule(b, fde->offset - is_after_hole, &end_rule);
 	if (cfi_run(b->rows, fdes, fde)) {
 		fdes->n_dropped++;
 		return put_rule(b, fde->offset, &bad_rule);
@@ -314,7 +348,7 @@ static int put_all(struct builder *b, struct fdes *fdes,
 		if (!rc && is_first(fde, patches, n_patches))
 			rc = put_rule(b, fde->offset, &end_rule);
 		else if (!rc)
-			rc = put_entry(b, fdes, fde);
+			rc = put_entry(b, fdes, fde, hole.start < hole.end);
 		hole.start = fde->offset + fde->size;
 		/* After a signal's trampoline comes another function. */
 		hole.is_bridged = !fdes->cies[fde->cie].is_signal;
@@ -384,6 +418,7 @@ static int fill(struct builder *b, const struct elf_file *file,
 	int rc;
 
 	make_disjoint(fdes);
+	b->file = file;
 	b->out->n_entries = (uint32_t)fdes->n;
 	b->rows = malloc(sizeof(*b->rows));
 	b->slots = calloc(SLOTS, sizeof(*b->slots));
