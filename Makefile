@@ -65,11 +65,11 @@ $(B)/gen/query_sql.h $(B)/gen/query_sql.c: $(QUERY_SQL) tools/embed-sql.awk
 	$(Q)awk -v room=query -v part=$(@:$(B)/gen/query_sql.%=%) \
 		-f tools/embed-sql.awk $(QUERY_SQL) >$@
 
+BPF_FLAGS = -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
+	-I/usr/include/$(shell $(CC) -print-multiarch)
 $(B)/gen/weft.bpf.o: $(wildcard bpf/*)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) -g -O2 -Wall -Werror -target bpf -mcpu=v3 \
-		-D__TARGET_ARCH_x86 \
-		-I/usr/include/$(shell $(CC) -print-multiarch) -c -o $@ bpf/weft.bpf.c
+	$(Q)$(CLANG) $(BPF_FLAGS) -c -o $@ bpf/weft.bpf.c
 
 $(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@
@@ -178,13 +178,32 @@ $(B)/load/unwind/plugin_%.so: tests/load/unwind/plugin.c \
 		tests/load/unwind/chain.h
 	@mkdir -p $(@D)
 	$(Q)$(CC) -O2 -D_GNU_SOURCE $(WARN) -fomit-frame-pointer -fPIC -shared \
-		-DROOM=$(if $(filter a,$*),64,4096) -Wl,-z,lazy -o $@ $<
+		-nostartfiles -DROOM=$(if $(filter a,$*),64,4096) -Wl,-z,lazy -o $@ $<
 $(B)/load/unwind/%: $(UNWIND_SRC) tests/load/unwind/chain.h
 	@mkdir -p $(@D)
 	$(Q)$(firstword $(unwind_words)) $(unwind_flags) -o $@ $(UNWIND_SRC)
 unwind-few unwind-all: unwind-%: $(B)/load/unwind/% \
 		$(B)/load/unwind/plugin_a.so $(B)/load/unwind/plugin_b.so
 .PHONY: unwind-few unwind-all
+
+# The kernel program's walk, and its double built for user space, over stopped
+# programs; and the double against libdwfl.
+$(B)/unwind/compare: $(B)/tests/unwind/compare.o $(B)/tests/unwind/double.o \
+		$(B)/collector.a $(B)/store.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+$(B)/unwind/at_syscall: $(B)/tests/unwind/at_syscall.o \
+		$(B)/tests/unwind/double.o $(B)/collector.a $(B)/store.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+$(B)/tests/unwind/at_syscall.o: $(B)/gen/at_syscall.skel.h
+$(B)/gen/at_syscall.bpf.o: tests/unwind/at_syscall.bpf.c $(wildcard bpf/*.h)
+	@mkdir -p $(@D)
+	$(Q)$(CLANG) $(BPF_FLAGS) -I. -c -o $@ $<
+$(B)/gen/at_syscall.skel.h: $(B)/gen/at_syscall.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name at_syscall_bpf >$@
+unwind-doubles: $(B)/unwind/compare $(B)/unwind/at_syscall
+.PHONY: unwind-doubles
 # ---- end of unwind
 
 # Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
@@ -199,7 +218,7 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 LIVE := $(wildcard tests/live/[0-9]*.sh)
 PROVE = WEFT_BUILD=$(abspath $(B)) prove -e '' --comments
-tests: all known unwind-few $(B)/load/stuck_fs $(UNIT) $(FUZZ)
+tests: all known unwind-few unwind-doubles $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 
 check:
 	$(Q)tools/setup.sh

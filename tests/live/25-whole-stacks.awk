@@ -58,7 +58,8 @@ function word(kind, path, address, name)
 		return name
 	# A static program has the C library in it: all that is not ours. The end
 	# of a coroutine has no name there, being the byte before a function.
-	if (path ~ /static/ || name == "" && is_stub(path, address))
+	if (path ~ /static/ || name == "_init" ||
+	    name == "" && is_stub(path, address))
 		return "~"
 	return sprintf("[%s+0x%x]", name, address)
 }

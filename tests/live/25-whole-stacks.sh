@@ -19,23 +19,22 @@ make -C "$tests/.." --no-print-directory B="$WEFT_BUILD" "unwind-$matrix" \
 	exit 1
 }
 variants=$(cat "$load/unwind/$matrix")
+first=$(head -n 1 "$load/unwind/$matrix")
 
 # Once before the rest, so that the files' tables are there; their processes
 # are not judged. Then each mode, as many at a time as there are CPUs.
-for variant in $variants; do
-	"$load/unwind/$variant" >"$dir/modes"
-	if grep -q plugin "$dir/modes"; then
-		echo "$load/unwind/$variant plugin 0.1 early"
-	fi
-	echo "$load/unwind/$variant deep-20 0.1 early"
-done >"$dir/early"
+{
+	echo "$load/unwind/$first plugin 0.5 early"
+	for variant in $variants; do
+		echo "$load/unwind/$variant deep-20 0.1 early"
+	done
+} >"$dir/early"
 for variant in $variants; do
 	"$load/unwind/$variant" | while read -r mode; do
 		echo "$load/unwind/$variant $mode $seconds $variant/$mode"
 	done
 done >"$dir/runs"
 # From a file that is always new, and for long enough to be given names.
-first=${variants%%[!a-zA-Z0-9-]*}
 echo "$load/unwind/$first memory 3 $first/memory" >>"$dir/runs"
 cat >"$dir/run_all" <<'RUN'
 xargs -L 1 env <"$1/early" >>"$1/out" 2>>"$1/errors"
@@ -50,16 +49,22 @@ check "each of $(wc -l <"$dir/runs") programs ran to its end" \
 		"$(is "$(wc -c <"$dir/errors")" = 0)")"
 check_ledger "$dir/unwind.db"
 
+# stubs FILE PATH: where it has its PLT stubs, which have no names
+stubs() {
+	readelf -SW "$1" | sed 's/^ *\[ *[0-9]*\]//' |
+		awk '$1 ~ /^\.i?plt/ { print $4, $5 }' |
+		while read -r offset size; do
+			printf 'P\t%s\t%d\t%d\n' "$2" "0x$offset" \
+				"$((0x$offset + 0x$size))"
+		done
+}
+
 {
 	grep -v early "$dir/out" | sed 's/^/T	/'
-	for variant in $variants; do
-		readelf -SW "$load/unwind/$variant" | sed 's/^ *\[ *[0-9]*\]//' |
-			awk -v path="$load/unwind/$variant" '$1 ~ /^\.i?plt/ {
-				print "P", path, $4, $5 }'
-	done | while read -r _ path offset size; do
-		printf 'P\t%s\t%d\t%d\n' "$path" "0x$offset" \
-			"$((0x$offset + 0x$size))"
+	for variant in $variants plugin_a.so; do
+		stubs "$load/unwind/$variant" "$load/unwind/$variant"
 	done
+	stubs "$load/unwind/$first" /memfd:unwind
 	sqlite3 -readonly "$dir/unwind.db" <"$tests/live/25-whole-stacks.sql"
 } >"$dir/facts"
 awk -f "$tests/live/25-whole-stacks.awk" "$dir/facts" >"$dir/judged"

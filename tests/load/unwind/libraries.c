@@ -63,8 +63,8 @@ void chain_lazy(unsigned int n)
 			call();
 }
 
-/* Two libraries in turn. It is an error if the second never lies where the
- * first was: then this shows nothing. */
+/* Two libraries in turn, each for some milliseconds. It is an error if none
+ * ever lies where the other was: then this shows nothing. */
 void chain_plugin(unsigned int n)
 {
 	static const char *const name[] = { "plugin_a.so", "plugin_b.so" };
@@ -75,7 +75,7 @@ void chain_plugin(unsigned int n)
 		void *library = load(name[n % 2]);
 
 		find(library, "chain_plugin_enter", &enter);
-		enter(10 * CHAIN_LONG);
+		enter(100 * CHAIN_LONG);
 		again += enter == before;
 		before = enter;
 		dlclose(library);

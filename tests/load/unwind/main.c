@@ -14,8 +14,9 @@
  *	~	one frame of the C library, the loader or the vDSO, by whatever
  *		name
  *	%	one frame of a plugin or of code made at run time
- *	a+2	a may have called into the C library: up to two frames of it
- *		may follow in place of the rest of the chain
+ *	a+9	a may have called into the C library: up to nine frames of it
+ *		may follow in place of the rest of the chain (a first call
+ *		takes that many, to find the function)
  *	!a	the callers of a cannot be known, and must not be made up
  */
 #include "chain.h"
@@ -30,14 +31,14 @@
 
 /* In glibc, __libc_start_main and its part that calls main; clone3 and
  * start_thread. */
-#define MAIN   "_start;~;~;main;"
+#define MAIN   "_start;~;~;main+16;"
 #define THREAD "~;~;"
 
 #ifdef CHAIN_JUMPS
-#define TAIL MAIN "chain_tail+3;chain_tail_first;chain_tail_last"
+#define TAIL MAIN "chain_tail+9;chain_tail_first;chain_tail_last"
 #else
 #define TAIL                                                    \
-	MAIN "chain_tail+3;chain_tail_first;chain_tail_second;" \
+	MAIN "chain_tail+9;chain_tail_first;chain_tail_second;" \
 	     "chain_tail_last"
 #endif
 
@@ -49,72 +50,72 @@ static const struct mode {
 } modes[] = {
 	/* Merge sort of four: halves, then all. */
 	{ "qsort", chain_qsort, 0,
-	  MAIN "chain_qsort+3;~;~;chain_compare|" MAIN
-	       "chain_qsort+3;~;~;~;chain_compare" },
-	{ "bsearch", chain_bsearch, 0, MAIN "chain_bsearch+3;~;chain_compare" },
+	  MAIN "chain_qsort+9;~;~;chain_compare|" MAIN
+	       "chain_qsort+9;~;~;~;chain_compare" },
+	{ "bsearch", chain_bsearch, 0, MAIN "chain_bsearch+9;~;chain_compare" },
 	{ "deep-20", chain_deep, 20,
-	  MAIN "chain_deep+3;chain_level*20;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*20;chain_leaf" },
 	{ "deep-60", chain_deep, 60,
-	  MAIN "chain_deep+3;chain_level*60;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*60;chain_leaf" },
 	/* 126, 127 and 128 frames in all, where 127 is the limit. */
 	{ "deep-120", chain_deep, 120,
-	  MAIN "chain_deep+3;chain_level*120;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*120;chain_leaf" },
 	{ "deep-121", chain_deep, 121,
-	  MAIN "chain_deep+3;chain_level*121;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*121;chain_leaf" },
 	{ "deep-122", chain_deep, 122,
-	  MAIN "chain_deep+3;chain_level*122;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*122;chain_leaf" },
 	{ "deep-200", chain_deep, 200,
-	  MAIN "chain_deep+3;chain_level*200;chain_leaf" },
+	  MAIN "chain_deep+9;chain_level*200;chain_leaf" },
 	{ "alloca", chain_alloca, 0,
-	  MAIN "chain_alloca+3;chain_alloca_some;chain_leaf" },
+	  MAIN "chain_alloca+9;chain_alloca_some;chain_leaf" },
 	{ "variadic", chain_variadic, 0,
-	  MAIN "chain_variadic+3;chain_variadic_sum;chain_leaf" },
+	  MAIN "chain_variadic+9;chain_variadic_sum;chain_leaf" },
 	{ "tail", chain_tail, 0,
 	  TAIL "|" MAIN "chain_tail;chain_tail_first;chain_tail_second" },
 	{ "align", chain_align, 0,
-	  MAIN "chain_align+3;chain_align_more;chain_align_stack;"
+	  MAIN "chain_align+9;chain_align_more;chain_align_stack;"
 	       "chain_leaf" },
 	{ "split", chain_split, 0,
-	  MAIN "chain_split+3;chain_split_some;chain_leaf|" MAIN
+	  MAIN "chain_split+9;chain_split_some;chain_leaf|" MAIN
 	       "chain_split;chain_split_some;chain_rare" },
 	{ "apart", chain_apart, 0,
-	  MAIN "chain_apart+3;chain_apart_some;chain_leaf" },
+	  MAIN "chain_apart+9;chain_apart_some;chain_leaf" },
 	{ "noreturn", chain_noreturn, 0,
-	  MAIN "chain_noreturn;chain_noreturn_last+3;chain_leaf" },
-	{ "list", chain_list, 0, MAIN "chain_list+3;chain_list_walk" },
-	{ "bare-far", chain_bare, 0, "!chain_bare_walk|" MAIN "chain_bare+3" },
-	{ "bare-near", chain_bare, 1, "!chain_bare_walk|" MAIN "chain_bare+3" },
-	{ "bare-code", chain_bare, 2, "!chain_bare_walk|" MAIN "chain_bare+3" },
+	  MAIN "chain_noreturn;chain_noreturn_last+9;chain_leaf" },
+	{ "list", chain_list, 0, MAIN "chain_list+9;chain_list_walk" },
+	{ "bare-far", chain_bare, 0, "!chain_bare_walk|" MAIN "chain_bare+9" },
+	{ "bare-near", chain_bare, 1, "!chain_bare_walk|" MAIN "chain_bare+9" },
+	{ "bare-code", chain_bare, 2, "!chain_bare_walk|" MAIN "chain_bare+9" },
 	{ "jit", chain_jit, 0,
-	  MAIN "chain_jit+3;%;chain_jit_callback;chain_leaf" },
+	  MAIN "chain_jit+9;%;chain_jit_callback;chain_leaf" },
 	{ "signal", chain_signal, 0,
-	  MAIN "chain_signal+3;~;~;chain_handler;chain_leaf" },
+	  MAIN "chain_signal+9;~;~;chain_handler;chain_leaf" },
 	{ "signal-alt", chain_signal, 1,
-	  MAIN "chain_signal+3;~;~;chain_handler;chain_leaf" },
+	  MAIN "chain_signal+9;~;~;chain_handler;chain_leaf" },
 	{ "interrupt", chain_interrupt, 0,
-	  MAIN "chain_interrupt+3;~;chain_interruption+3|" MAIN
-	       "chain_interrupt;chain_leaf;~;chain_interruption+3" },
+	  MAIN "chain_interrupt+9;~;chain_interruption+9|" MAIN
+	       "chain_interrupt;chain_leaf;~;chain_interruption+9" },
 	{ "interrupt-alt", chain_interrupt, 1,
-	  MAIN "chain_interrupt+3;~;chain_interruption+3|" MAIN
-	       "chain_interrupt;chain_leaf;~;chain_interruption+3" },
+	  MAIN "chain_interrupt+9;~;chain_interruption+9|" MAIN
+	       "chain_interrupt;chain_leaf;~;chain_interruption+9" },
 	{ "nest", chain_nest, 0,
-	  MAIN "chain_nest+3;~;~;chain_outer_handler+1;~;~;chain_handler;"
+	  MAIN "chain_nest+9;~;~;chain_outer_handler+9;~;~;chain_handler;"
 	       "chain_leaf" },
 	{ "nest-alt", chain_nest, 1,
-	  MAIN "chain_nest+3;~;~;chain_outer_handler+1;~;~;chain_handler;"
+	  MAIN "chain_nest+9;~;~;chain_outer_handler+9;~;~;chain_handler;"
 	       "chain_leaf" },
 	{ "thread", chain_thread, 0,
-	  THREAD "chain_thread_root+3;chain_leaf|" MAIN "chain_thread+6" },
+	  THREAD "chain_thread_root+9;chain_leaf|" MAIN "chain_thread+9" },
 	/* __start_context, which is where a coroutine's stack ends. */
 	{ "context", chain_context, 0,
-	  "~;chain_coroutine+1;chain_leaf|" MAIN "chain_context+3" },
+	  "~;chain_coroutine+9;chain_leaf|" MAIN "chain_context+9" },
 	{ "context-link", chain_context, 1,
-	  "~;chain_coroutine+1;chain_leaf|" MAIN "chain_context+3" },
-	{ "clock", chain_clock, 0, MAIN "chain_clock+3" },
-	{ "read", chain_read, 0, MAIN "chain_read+3" },
-	{ "touch", chain_touch, 0, MAIN "chain_touch+3;chain_touch_pages" },
+	  "~;chain_coroutine+9;chain_leaf|" MAIN "chain_context+9" },
+	{ "clock", chain_clock, 0, MAIN "chain_clock+9" },
+	{ "read", chain_read, 0, MAIN "chain_read+9" },
+	{ "touch", chain_touch, 0, MAIN "chain_touch+9;chain_touch_pages" },
 #ifndef CHAIN_STATIC
-	{ "plt", chain_plt, 0, MAIN "chain_plt+3" },
+	{ "plt", chain_plt, 0, MAIN "chain_plt+9" },
 	{ "lazy", chain_lazy, 0, MAIN "chain_lazy+20;chain_lazy_call+9" },
 	{ "plugin", chain_plugin, 0, MAIN "chain_plugin+30;%;%" },
 #endif
