@@ -332,11 +332,14 @@ static __always_inline long unwind_step(__u32 i, struct unwind *u)
 		unwind_push(u, u->pc);
 		return unwind_end(u, WEFT_END_NO_MAPPING);
 	}
+	if (u->place.table.state == WEFT_TABLE_READY)
+		unwind_find(&u->place.table, address + u->place.bias, &rule);
+	/* A signal's trampoline was not called either, but made to look so. */
+	if (rule.kind == WEFT_RULE_SIGNAL)
+		address = u->pc;
 	unwind_push(u, i ? address + 1 : u->pc);
 	if (u->place.table.state == WEFT_TABLE_PENDING)
 		return unwind_end(u, WEFT_END_PENDING);
-	if (u->place.table.state == WEFT_TABLE_READY)
-		unwind_find(&u->place.table, address + u->place.bias, &rule);
 	if (rule.kind == WEFT_RULE_END)
 		return unwind_end(u, WEFT_END_MARKED);
 	if (rule.kind == WEFT_RULE_SIGNAL)

@@ -36,7 +36,7 @@ int at_syscall(void *ctx)
 	if (!w || task->pid != watched_tid)
 		return 0;
 	walk_begin(w, 0, true);
-	walk_user(task, w);
+	walk_user(task, w, 0);
 	bpf_probe_read_kernel(&last, sizeof(last), &w->stack);
 	return 0;
 }
