@@ -8,6 +8,7 @@
  * entries, programs, rows, pages and blocks, and, for what these leave room
  * for, CPU time.
  */
+#include <assert.h>
 #include <dwarf.h>
 #include <errno.h>
 #include <gelf.h>
@@ -130,14 +131,15 @@ static int end_page(struct builder *b)
  * several for one offset the last counts. */
 static int put(struct builder *b, uint64_t offset, uint32_t number)
 {
-	uint32_t page = (uint32_t)((offset >> WEFT_TABLE_PAGE_BITS) -
-				   b->out->first_page);
+	uint64_t page = (offset >> WEFT_TABLE_PAGE_BITS) - b->out->first_page;
 	uint32_t low = (uint32_t)(offset % PAGE_BYTES);
 	uint32_t *rows = b->page_rows;
 	int rc = 0;
 
 	if (number == b->in_force)
 		return 0;
+	/* What comes after the last page is given too, but not kept. */
+	assert(page <= b->out->n_pages);
 	while (b->page < page && !rc)
 		rc = end_page(b);
 	if (rc)
@@ -366,6 +368,9 @@ static int begin_pages(struct builder *b, const struct fdes *fdes,
 	uint64_t start = fdes->all[0].offset, end = last->offset + last->size;
 	struct elf_table *t = b->out;
 
+	/* The byte before an entry may have its rule: see put_entry(). */
+	if (start)
+		start--;
 	if (n_patches && patches[0].start < start)
 		start = patches[0].start;
 	if (n_patches && patches[n_patches - 1].end > end)

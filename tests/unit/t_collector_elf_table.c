@@ -66,9 +66,15 @@ static void the_hole_where_a_program_begins_is_an_end(void **state)
 	try_with(&t, text, "cc -nostdlib -static-pie -Wl,-e,first -o t t.s");
 	expect(&t, 21, 71, end);
 	done(&t);
-	/* A library's entry point is a leftover, the loader's is not. */
+	/* A library's entry point is a leftover, unless it is a program too;
+	 * the loader's is not. */
 	try_with(&t, text, LINK "-Wl,-e,first -o t t.s");
 	expect(&t, 1, 71, none);
+	done(&t);
+	try_with(&t,
+		 WITH_ENTRY("", "") ".section .interp,\"a\"\n.asciz \"/x\"\n",
+		 LINK "-Wl,-e,first -o t t.s");
+	expect(&t, 21, 71, end);
 	done(&t);
 	try_with(&t, text, LINK "-Wl,-soname,libld-1.so -Wl,-e,first -o t t.s");
 	expect(&t, 1, 71, none);
@@ -108,9 +114,39 @@ static void a_large_hole_is_an_end_only_near_the_entry_point(void **state)
 	done(&t);
 }
 
+/* makecontext()'s return address is the start of __start_context, and the
+ * byte before is looked up: also where that is of another page. */
+static void a_coroutine_ends_where_it_starts(void **state)
+{
+	const char *start_context = ".cfi_startproc\nmov %rbx, %rsp\n"
+				    "mov (%rsp), %rdi\ntest %rdi, %rdi\n"
+				    ".skip 20\n.cfi_endproc\n";
+	struct tried t;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		char text[512];
+
+		snprintf(text, sizeof(text), MARK ".skip %d\n%s",
+			 4096 - (int)sizeof(mark) + i, start_context);
+		try_with(&t, text, LINK "-Wl,-Ttext=0x1000 -o t t.s");
+		t.base += 4096 - sizeof(mark) + (uint64_t)i;
+		assert_int_equal(t.base % 4096, i);
+		expect(&t, 0, 30, end);
+		expect_rule(elf_table_find(&t.table, t.base - 1), end, 0);
+		expect_rule(elf_table_find(&t.table, t.base - 2), none, 0);
+		done(&t);
+	}
+}
+
 static void code_of_init_and_fini_is_described(void **state)
 {
 	const struct weft_rule deep = { .kind = WEFT_RULE_RSP, .offset = 16 };
+	const char *const others[] = {
+		"sub $24, %rsp; add $24, %rsp; ret",
+		"sub $24, %rsp; add $8, %rsp; ret",
+		"sub $8, %rsp; add $24, %rsp; ret",
+	};
 	struct tried t;
 	uint64_t text;
 
@@ -144,15 +180,20 @@ static void code_of_init_and_fini_is_described(void **state)
 	expect(&t, 9, 32, none);
 	done(&t);
 	/* Not the form: nothing is made up. */
-	try_with(&t,
-		 MARK ".cfi_startproc\nnop\n.cfi_endproc\n"
-		      ".section .fini,\"ax\",@progbits\n"
-		      "sub $24, %rsp\nadd $24, %rsp\nret\n",
-		 LINK "-Wl,--section-start=.fini=0x2000,-Ttext=0x1000 -o t "
-		      "t.s");
-	t.base += 0x1000 - sizeof(mark);
-	expect(&t, 0, 9, none);
-	done(&t);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		char other[512];
+
+		snprintf(other, sizeof(other),
+			 MARK ".cfi_startproc\nnop\n.cfi_endproc\n"
+			      ".section .fini,\"ax\",@progbits\n%s\n",
+			 others[i]);
+		try_with(&t, other,
+			 LINK "-Wl,--section-start=.fini=0x2000,-Ttext=0x1000 "
+			      "-o t t.s");
+		t.base += 0x1000 - sizeof(mark);
+		expect(&t, 0, 9, none);
+		done(&t);
+	}
 }
 
 /* Entries by hand: a macro for those of code, which want a CIE. */
@@ -195,6 +236,17 @@ static void overlapping_entries_are_cut(void **state)
 	expect(&t, 20, 30, none);
 	assert_int_equal(t.table.n_entries, 2);
 	assert_int_equal(t.table.n_dropped, 0);
+	done(&t);
+	/* Nor does what it says of its later code. */
+	try_by_hand(&t, "a: .skip 10\nb: .skip 10\nc: .skip 10\nd:\n",
+		    plain_cie,
+		    ".long 2f - 1f\n1: .long 1b - cie\n.long a - .\n"
+		    ".long d - a\n.uleb128 0\n"
+		    ".byte 0xe, 16, 0x4f, 0xe, 32\n.balign 4\n2:\n"
+		    "fde b c 24\n");
+	expect(&t, 0, 10, at_16);
+	expect(&t, 10, 20, at_24);
+	expect(&t, 20, 30, none);
 	done(&t);
 }
 
@@ -317,6 +369,16 @@ static void an_entry_without_its_cie_is_dropped(void **state)
 	expect(&t, 0, 40, none);
 	expect(&t, 40, 50, at_16);
 	assert_int_equal(t.table.n_dropped, 1);
+	done(&t);
+	/* Nor is it the next one that there is. */
+	try_by_hand(&t, a_to_b, CIE(".long 4f - 3f", ".long 0", "1", ""),
+		    ".long 4f - 3f\n3: .long 0\n.byte 1\n.asciz \"zR\"\n"
+		    ".uleb128 1\n.sleb128 -8\n.byte 16\n.uleb128 1\n"
+		    ".byte 0x1b, 0xc, 7, 8, 0x90, 1\n.balign 4\n4:\n"
+		    ".long 2f - 1f\n1: .long 1b - cie - 4\n"
+		    ".long a - .\n.long b - a\n.long 0\n2:\n");
+	assert_int_equal(t.table.n_dropped, 1);
+	assert_int_equal(t.table.n_pages, 0);
 	done(&t);
 }
 
@@ -444,8 +506,8 @@ static void a_file_for_another_machine_has_no_table(void **state)
 
 	(void)state;
 	built_write("t.s", ".cfi_startproc\nnop\n.cfi_endproc\n");
-	assert_true(built_run("as --32 -o t.o t.s && "
-			      "ld -m elf_i386 -shared -o t t.o"));
+	assert_true(built_run("as --x32 -o t.o t.s && "
+			      "ld -m elf32_x86_64 -shared -o t t.o"));
 	assert_int_equal(build(&table, built_path("t")), 0);
 	assert_int_equal(table.n_pages, 0);
 	elf_table_release(&table);
@@ -501,6 +563,7 @@ int main(void)
 		BUILT_TEST(the_hole_where_a_program_begins_is_an_end),
 		BUILT_TEST(the_function_where_a_program_begins_is_an_end),
 		BUILT_TEST(a_large_hole_is_an_end_only_near_the_entry_point),
+		BUILT_TEST(a_coroutine_ends_where_it_starts),
 		BUILT_TEST(code_of_init_and_fini_is_described),
 		BUILT_TEST(overlapping_entries_are_cut),
 		BUILT_TEST(of_entries_that_begin_together_the_longest_stays),
