@@ -237,6 +237,17 @@ static __always_inline bool unwind_saved(struct unwind *u, __u8 saved,
 	return true;
 }
 
+/* vfork() and the like take their return address off the stack. */
+static __always_inline long unwind_held(struct unwind *u,
+					const struct weft_rule *rule)
+{
+	if (!u->knows_all || rule->aux >= UNWIND_PT_WORDS)
+		return unwind_end(u, WEFT_END_REGISTER);
+	u->pc = unwind_registers(u)->pt[rule->aux];
+	u->sp += (__s64)rule->offset;
+	return 0;
+}
+
 static __always_inline long unwind_by_rule(struct unwind *u,
 					   const struct weft_rule *rule)
 {
@@ -344,8 +355,12 @@ static __always_inline long unwind_step(__u32 i, struct unwind *u)
 		return unwind_end(u, WEFT_END_MARKED);
 	if (rule.kind == WEFT_RULE_SIGNAL)
 		return unwind_signal(u);
-	is_over = rule.kind == WEFT_RULE_NONE ? unwind_by_frame_pointer(u)
-					      : unwind_by_rule(u, &rule);
+	if (rule.kind == WEFT_RULE_NONE)
+		is_over = unwind_by_frame_pointer(u);
+	else if (rule.kind == WEFT_RULE_HELD)
+		is_over = unwind_held(u, &rule);
+	else
+		is_over = unwind_by_rule(u, &rule);
 	if (is_over)
 		return 1;
 	u->is_after = true;

@@ -41,15 +41,16 @@ struct weft_stack_key {
 	__u64 word[2];
 };
 
-/* Why the walk over user frames ended. WEFT_END_NAMES in collector/ledger.c has
- * the words that are stored, in this order. */
+/* Why the walk over user frames ended. Stored, as walk_end_names has it;
+ * append only. */
 enum weft_walk_end {
 	WEFT_END_NO_USER, /* no user stack to expect: kernel thread, a program
 			     that is being replaced or ends, not asked for */
 	WEFT_END_MARKED,  /* whole: the code is marked as a first function */
 	WEFT_END_ROOT,    /* whole: frame pointer or return address 0 */
 	WEFT_END_DEPTH,   /* WEFT_MAX_USER_FRAMES reached */
-	WEFT_END_PENDING, /* the file's table is being built */
+	WEFT_END_PENDING, /* the file's table is being built, or the list of the
+			     process's mappings */
 	WEFT_END_NO_MAPPING, /* return address in no executable mapping */
 	WEFT_END_NO_FRAME, /* no rule, and no frame pointer that could be one */
 	WEFT_END_BAD_RULE, /* a rule that cannot be expressed */
@@ -83,7 +84,7 @@ enum {
 };
 
 /* How the canonical frame address (CFA) is found: the caller's stack pointer.
- * The return address is always at CFA - 8. */
+ * The return address is at CFA - 8, but for HELD. */
 enum weft_rule_kind {
 	WEFT_RULE_NONE,      /* not described: use the frame pointer */
 	WEFT_RULE_RSP,       /* rsp + offset */
@@ -94,6 +95,8 @@ enum weft_rule_kind {
 	WEFT_RULE_PLT,       /* rsp + 8 + ((pc & 15) >= offset ? 8 : 0) */
 	WEFT_RULE_RBP_DEREF, /* *(rbp + offset) + 8 * aux */
 	WEFT_RULE_RSP_DEREF, /* *(rsp + offset) + 8 * aux */
+	WEFT_RULE_HELD,      /* rsp + offset, but the return address is in word
+				aux of pt_regs: as for REGISTER */
 	WEFT_RULE_SIGNAL,    /* all registers from the ucontext at rsp */
 	WEFT_RULE_END,       /* a first function: no caller */
 	WEFT_RULE_BAD,       /* described, but not expressible here */

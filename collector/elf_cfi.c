@@ -36,6 +36,7 @@ enum {
 	SAVED_IS_CFA = WEFT_SAVED_LOST + 1, /* its value is the CFA */
 	SAVED_IN_UCONTEXT, /* where a signal frame has the return address */
 	SAVED_UNDEFINED,
+	SAVED_IN_REGISTER, /* plus its number */
 };
 
 enum {
@@ -143,8 +144,14 @@ static struct weft_rule to_rule(const struct machine *m)
 	if (s->saved[RETURN] == SAVED_UNDEFINED)
 		return (struct weft_rule){ .kind = WEFT_RULE_END };
 	rule = to_cfa_rule(s);
-	if (rule.kind == WEFT_RULE_BAD || s->saved[RETURN] != 1 ||
-	    s->saved[RSP] != SAVED_IS_CFA)
+	if (rule.kind == WEFT_RULE_RSP &&
+	    s->saved[RETURN] >= SAVED_IN_REGISTER) {
+		rule.kind = WEFT_RULE_HELD;
+		rule.aux = pt_regs_word[s->saved[RETURN] - SAVED_IN_REGISTER];
+	} else if (s->saved[RETURN] != 1) {
+		rule.kind = WEFT_RULE_BAD;
+	}
+	if (rule.kind == WEFT_RULE_BAD || s->saved[RSP] != SAVED_IS_CFA)
 		return (struct weft_rule){ .kind = WEFT_RULE_BAD };
 	rule.rbp = to_rule_saved(s->saved[RBP]);
 	rule.rbx = to_rule_saved(s->saved[RBX]);
@@ -356,7 +363,7 @@ static int restore_state(struct machine *m)
 static int step_register(struct machine *m, uint8_t op)
 {
 	struct cursor *c = &m->program;
-	uint64_t reg = cursor_take_uleb128(c);
+	uint64_t reg = cursor_take_uleb128(c), held;
 
 	switch (op) {
 	case DW_CFA_offset_extended:
@@ -386,8 +393,11 @@ static int step_register(struct machine *m, uint8_t op)
 		set_saved(m, reg, WEFT_SAVED_NOT);
 		return 0;
 	case DW_CFA_register:
-		(void)cursor_take_uleb128(c);
-		set_saved(m, reg, WEFT_SAVED_LOST);
+		held = cursor_take_uleb128(c);
+		set_saved(m, reg,
+			  reg == DWARF_RETURN && held < ARRAY_LEN(pt_regs_word)
+				  ? (uint16_t)(SAVED_IN_REGISTER + held)
+				  : WEFT_SAVED_LOST);
 		return 0;
 	case DW_CFA_expression:
 		set_saved(m, reg, match_saved(take_expression(m)));

@@ -40,7 +40,8 @@ static const rlim_t memory_bytes = 1 << 30;
 
 enum {
 	CHILDREN_MAX = WIRE_WORKERS_MAX + WIRE_STUCK_MAX,
-	CONTROL_FD = 3
+	CONTROL_FD = 3,
+	INSPECTOR_NICE = -10
 };
 
 struct child {
@@ -272,6 +273,9 @@ static _Noreturn void run_server(int control)
 	sigset_t chld;
 
 	set_signals();
+	/* Samples wait for unwind tables; on a busy machine the milliseconds
+	 * that these take must not become seconds. */
+	(void)setpriority(PRIO_PROCESS, 0, INSPECTOR_NICE);
 	(void)prctl(PR_SET_NAME, "weft-inspectors");
 	if (confine(control))
 		_exit(1);

@@ -116,7 +116,8 @@ static void where_a_register_is_saved_is_kept_or_lost(void **state)
 		    .rbp = WEFT_SAVED_LOST } },
 		/* The return address elsewhere; rsp not the CFA. */
 		{ ".cfi_offset rip, -16", { .kind = WEFT_RULE_BAD } },
-		{ ".cfi_register rip, rcx", { .kind = WEFT_RULE_BAD } },
+		{ ".cfi_register rip, rcx",
+		  { .kind = WEFT_RULE_HELD, .offset = 8, .aux = 11 } },
 		{ ".cfi_offset rsp, -24", { .kind = WEFT_RULE_BAD } },
 		{ ".cfi_val_offset rsp, 0",
 		  { .kind = WEFT_RULE_RSP, .offset = 8 } },
@@ -462,10 +463,12 @@ static uint8_t oracle_saved(Dwarf_Frame *frame, int reg)
 	return WEFT_SAVED_LOST;
 }
 
+/* Of struct pt_regs, by DWARF's numbers. */
+static const uint8_t words[] = { 10, 12, 11, 5, 13, 14, 4, 19,
+				 9,  8,  7,  6, 3,  2,  1, 0 };
+
 static struct weft_rule oracle_cfa(Dwarf_Frame *frame)
 {
-	static const uint8_t words[] = { 10, 12, 11, 5, 13, 14, 4, 19,
-					 9,  8,  7,  6, 3,  2,  1, 0 };
 	struct weft_rule rule = { .kind = WEFT_RULE_BAD };
 	Dwarf_Op *ops = NULL;
 	size_t n = 0;
@@ -514,7 +517,11 @@ static bool ask_oracle(Dwarf_CFI *cfi, uint64_t address, struct weft_rule *out)
 		*out = end;
 	else if (is_signal && n == 2 && ops[1].atom == DW_OP_breg7)
 		*out = (struct weft_rule){ .kind = WEFT_RULE_SIGNAL };
-	else if (oracle_saved(frame, 16) != 1 || out->kind == WEFT_RULE_BAD)
+	else if (out->kind == WEFT_RULE_RSP && n == 1 &&
+		 ops[0].atom == DW_OP_regx && ops[0].number < 16) {
+		out->kind = WEFT_RULE_HELD;
+		out->aux = words[ops[0].number];
+	} else if (oracle_saved(frame, 16) != 1 || out->kind == WEFT_RULE_BAD)
 		*out = bad;
 	free(frame);
 	return true;
