@@ -190,4 +190,12 @@ static __always_inline bool kern_mm_sequence(struct mm_struct *mm, __u32 *out)
 	return true;
 }
 
+/* The root of the tree of mappings. 0: this kernel has none. */
+static __always_inline __u64 kern_mm_tree(struct mm_struct *mm)
+{
+	if (bpf_core_field_exists(mm->mm_mt))
+		return (__u64)mm->mm_mt.ma_root;
+	return 0;
+}
+
 #endif

@@ -3,11 +3,13 @@
  * What is mapped executable at an address of the current process, taken from
  * the kernel's own tree of mappings at the moment of the sample. Nothing has
  * to follow exec, dlopen or exit. All reads are probes, and what they find is
- * checked: the tree may change under our eyes.
+ * checked: the tree may change under our eyes. Where the tree's layout is not
+ * the one known here, a list that the collector made takes its place.
  */
 #ifndef WEFT_MAPPING_BPF_H
 #define WEFT_MAPPING_BPF_H
 
+#include "mapping_list.bpf.h"
 #include "table.bpf.h"
 #include "unwind.h"
 
@@ -34,8 +36,12 @@ struct mapping {
 	__u64 vma, inode; /* addresses in the kernel */
 	__u32 sequence;
 	__u32 generation;
+	bool has_file; /* or the vDSO */
 	struct unwind_place place;
 };
+
+/* Spreads a number's bits upwards. */
+#define MEMORY_SPREAD 0x9e3779b97f4a7c15ULL
 
 /* The memory whose mappings are asked for. */
 struct memory {
@@ -43,21 +49,45 @@ struct memory {
 	__u64 id;   /* tells it from memory that was at this address before */
 	__u64 vdso; /* where its vDSO is */
 	__u64 root; /* of the tree of mappings */
+	struct weft_identity who; /* whose list; else not set */
 	__u32 sequence;
 	bool has_sequence;
 };
 
-static __always_inline void memory_of(struct task_struct *task,
-				      struct memory *m)
+static __always_inline void memory_of_tree(struct task_struct *task,
+					   struct memory *m)
 {
 	struct mm_struct *mm = task->mm;
 
 	bpf_probe_read_kernel(&m->mm, sizeof(m->mm), &task->mm);
 	m->has_sequence = kern_mm_sequence(mm, &m->sequence);
 	m->vdso = (__u64)mm->context.vdso;
-	m->root = (__u64)mm->mm_mt.ma_root;
-	m->id = m->mm * 0x9e3779b97f4a7c15ULL ^ mm->start_stack ^
-		mm->exec_vm << 40;
+	m->root = kern_mm_tree(mm);
+	m->id = m->mm * MEMORY_SPREAD ^ mm->start_stack ^ mm->exec_vm << 40;
+}
+
+/* False: there is no list yet; it is asked for. */
+static __always_inline bool memory_of_list(struct task_struct *task,
+					   struct memory *m, __u32 epoch)
+{
+	m->who = identity_of(task);
+	m->id = (m->who.start_ns ^ (__u64)m->who.pid << 40 ^ m->who.exec_seq) *
+		MEMORY_SPREAD;
+	m->has_sequence = true;
+	m->sequence = mapping_list_version(&m->who);
+	if (!m->sequence)
+		ask_for_mappings(task, &m->who, epoch);
+	return m->sequence;
+}
+
+/* False: nothing can be found in it yet. */
+static __always_inline bool memory_of(struct task_struct *task,
+				      struct memory *m, __u32 epoch)
+{
+	if (mappings_are_listed)
+		return memory_of_list(task, m, epoch);
+	memory_of_tree(task, m);
+	return true;
 }
 
 /* One level down: the slot that covers the address. Pivots ascend, and each
@@ -148,12 +178,14 @@ static __always_inline bool mapping_read(const struct memory *memory,
 	m->place.bias = (page << WEFT_TABLE_PAGE_BITS) - start;
 	if (!f) {
 		m->inode = 0;
+		m->has_file = start == memory->vdso;
 		m->place.bias = -start;
 		return true;
 	}
 	if (bpf_core_read(&inode, sizeof(inode), &f->f_inode))
 		return false;
 	m->inode = (__u64)inode;
+	m->has_file = true;
 	return file_key_of(inode, file);
 }
 
@@ -199,12 +231,32 @@ static __always_inline bool mapping_from_tree(struct mappings *all,
 	return m->vma && mapping_read(&all->memory, address, m, &all->file);
 }
 
+static __always_inline bool mapping_from_list(struct mappings *all,
+					      __u64 address, struct mapping *m)
+{
+	struct weft_listed found;
+
+	m->memory = 0;
+	if (!mapping_list_find(&all->memory.who, address, &found))
+		return false;
+	all->file = found.file;
+	m->has_file = !found.is_anonymous;
+	m->place.start = found.start;
+	m->place.end = found.end;
+	m->place.bias = found.bias;
+	return true;
+}
+
 static __always_inline bool mapping_look_up(struct mappings *all, __u64 address,
 					    struct mapping *m)
 {
-	if (!mapping_from_tree(all, address, m))
+	bool is_found = mappings_are_listed
+				? mapping_from_list(all, address, m)
+				: mapping_from_tree(all, address, m);
+
+	if (!is_found)
 		return false;
-	if (m->inode || m->place.start == all->memory.vdso)
+	if (m->has_file)
 		table_of_file(&all->file, m->place.start, m->place.end,
 			      all->epoch, &m->place.table);
 	else
@@ -227,7 +279,7 @@ static __always_inline struct mapping *mapping_find(struct mappings *all,
 	    address >= m->place.start && address < m->place.end) {
 		if (memory->has_sequence && m->sequence == memory->sequence)
 			return m;
-		if (mapping_still_holds(memory, m)) {
+		if (!mappings_are_listed && mapping_still_holds(memory, m)) {
 			m->sequence = memory->sequence;
 			return m;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the collector is told beside samples: who was born, became another
- * program, died, and whose trace context to look for. A ring of its own, so
- * that a flood of samples cannot hide it.
+ * program, died; whose trace context to look for, which tables and lists to
+ * make. A ring of its own, so that a flood of samples cannot hide it.
  */
 #ifndef WEFT_NOTICE_BPF_H
 #define WEFT_NOTICE_BPF_H
@@ -60,7 +60,7 @@ static __always_inline bool notify(enum weft_notice_kind kind,
 		return false;
 	n->parent = parent ? identity_of(parent) : (struct weft_identity){ 0 };
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
-	is_urgent = kind == WEFT_NOTICE_PROBE ||
+	is_urgent = kind == WEFT_NOTICE_PROBE || kind == WEFT_NOTICE_MAPPINGS ||
 		    bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) >
 			    NOTICES_BYTES / 4;
 	bpf_ringbuf_submit(n,
@@ -84,19 +84,27 @@ static __always_inline bool notify_table(const struct weft_file_key *file,
 	return true;
 }
 
-/* Ask for the trace context of a process, once. */
+/* Ask for something of a process, once; asked remembers for which. */
+static __always_inline void ask_once(void *asked, enum weft_notice_kind kind,
+				     struct task_struct *task,
+				     const struct weft_identity *who,
+				     __u32 epoch)
+{
+	__u64 now = 1;
+
+	if (bpf_map_lookup_elem(asked, who))
+		return;
+	if (bpf_map_update_elem(asked, who, &now, BPF_NOEXIST))
+		return; /* busy, or another CPU was first: the next asks */
+	if (!notify(kind, task, NULL, epoch))
+		bpf_map_delete_elem(asked, who);
+}
+
 static __always_inline void ask_for_context(struct task_struct *task,
 					    const struct weft_identity *who,
 					    __u32 epoch)
 {
-	__u64 now = 1;
-
-	if (bpf_map_lookup_elem(&probes_asked, who))
-		return;
-	if (bpf_map_update_elem(&probes_asked, who, &now, BPF_NOEXIST))
-		return; /* busy, or another CPU was first: the next asks */
-	if (!notify(WEFT_NOTICE_PROBE, task, NULL, epoch))
-		bpf_map_delete_elem(&probes_asked, who);
+	ask_once(&probes_asked, WEFT_NOTICE_PROBE, task, who, epoch);
 }
 
 #endif

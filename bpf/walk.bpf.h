@@ -116,7 +116,8 @@ static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
 
 /* Where the thread was, or will go on, in user mode: its registers lie at the
  * top of its kernel stack. */
-static __always_inline void walk_user(struct task_struct *task, struct walk *w)
+static __always_inline void walk_user(struct task_struct *task, struct walk *w,
+				      __u32 epoch)
 {
 	struct weft_stack *s = &w->stack;
 	struct unwind *u = &w->unwind;
@@ -137,8 +138,10 @@ static __always_inline void walk_user(struct task_struct *task, struct walk *w)
 	if ((regs->cs & 0xffff) == KERN_USER32_CS) {
 		unwind_push(u, u->pc);
 		u->end = WEFT_END_COMPAT;
+	} else if (!memory_of(task, &w->mappings.memory, epoch)) {
+		unwind_push(u, u->pc);
+		u->end = WEFT_END_PENDING;
 	} else {
-		memory_of(task, &w->mappings.memory);
 		bpf_loop(WEFT_MAX_USER_FRAMES, walk_step, &w, 0);
 	}
 	s->n_user = w->n - s->n_kernel;
@@ -178,7 +181,7 @@ walk(struct bpf_perf_event_data *ctx, struct task_struct *task, struct walk *w,
 	if (config.user_stacks && task->mm &&
 	    !(task->flags & (KERN_PF_EXITING | KERN_PF_KTHREAD |
 			     KERN_PF_IO_WORKER | KERN_PF_USER_WORKER)))
-		walk_user(task, w);
+		walk_user(task, w, epoch);
 	hash_word(&w->hash, 0,
 		  s->n_kernel | (__u64)s->n_user << 16 |
 			  (__u64)s->user_end << 32 |

@@ -129,7 +129,7 @@ int prove_mapping(void *ctx)
 	if (!w)
 		return 0;
 	m = &w->mappings.mapping[0];
-	memory_of(bpf_get_current_task_btf(), &w->mappings.memory);
+	memory_of_tree(bpf_get_current_task_btf(), &w->mappings.memory);
 	if (!mapping_from_tree(&w->mappings, proof.address, m))
 		return 0;
 	proof.start = m->place.start;

@@ -133,6 +133,34 @@ enum weft_table_state {
 	WEFT_TABLE_READY,
 };
 
+/*
+ * Where the kernel program cannot read the kernel's own tree of mappings: the
+ * executable mappings of a process, as the collector knows them.
+ */
+struct weft_listed {
+	__u64 start, end;          /* addresses */
+	__u64 bias;                /* add to an address for the file offset */
+	struct weft_file_key file; /* by WEFT_LISTED_DEV, or the vDSO's */
+	__u32 is_anonymous;        /* no file, so no table, is behind it */
+	__u32 pad;
+};
+
+enum {
+	WEFT_LISTED_MAX = 256, /* of a process; power of 2 */
+	WEFT_LISTS_MAX = 4096, /* processes */
+};
+
+/* The side-band names no inodes. A file's key is then the number of its binary
+ * in the collector, plus 1, on this device, which is no file system's. */
+#define WEFT_LISTED_DEV 0xffffffffU
+
+struct weft_mapping_list {
+	__u32 version; /* first: never used twice, by no process */
+	__u32 n;
+	/* Ascending, not overlapping; all 0 from n on. */
+	struct weft_listed mapping[WEFT_LISTED_MAX];
+};
+
 /* What the kernel program knows of a file. */
 struct weft_table {
 	__u32 state;  /* enum weft_table_state */
@@ -292,6 +320,7 @@ enum weft_notice_kind {
 	WEFT_NOTICE_PROBE,    /* first detail sample of a process: find its
 				 trace context */
 	WEFT_NOTICE_TABLE,    /* a file without a table: build one */
+	WEFT_NOTICE_MAPPINGS, /* a process whose mappings are not listed */
 };
 
 /* What the kernel tells the collector beside samples, in a ring of its own

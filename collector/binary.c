@@ -143,6 +143,11 @@ struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 	return find_or_add(b, &wanted);
 }
 
+struct binary *binaries_by_number(const struct binaries *b, uint64_t number)
+{
+	return number < b->n ? b->all[number] : NULL;
+}
+
 void binary_identity(const struct binary *b, char *out, size_t size)
 {
 	const struct inspect_file *f = &b->file;

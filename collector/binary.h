@@ -36,6 +36,9 @@ struct binary *binaries_file(struct binaries *b, enum store_binary_kind kind,
 struct binary *binaries_process(struct binaries *b, enum store_binary_kind kind,
 				const struct weft_identity *who);
 
+/* By its number; NULL where there is none. */
+struct binary *binaries_by_number(const struct binaries *b, uint64_t number);
+
 /* The text for column binary.identity; out is at least 64 bytes. */
 void binary_identity(const struct binary *b, char *out, size_t size);
 

@@ -239,7 +239,9 @@ static bool is_proven(const struct elf_file *file,
 {
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 
-	if (request->op == WIRE_TABLE)
+	/* Only for the lists of mappings is a table wanted without inode. */
+	if (request->op == WIRE_TABLE &&
+	    (request->inode || !request->build_id_size))
 		return is_inode(file, request);
 	if (request->build_id_size)
 		return elf_file_build_id(file, build_id) ==

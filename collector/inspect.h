@@ -181,8 +181,9 @@ typedef void inspect_table_fn(void *ctx, enum inspect_status status,
  * Build the unwind table of an ELF file, or of the vDSO (path "[vdso]").
  * Opened as by inspect_names(), but the proof is the inode and the device
  * that the kernel has, for by these the table will be used for whoever maps
- * the file; a build ID is what its owner says. Whether words make sense
- * is not checked beyond the index: the kernel program does not trust them.
+ * the file; a build ID is what its owner says. It decides only where inode is
+ * 0: not even the kernel tells more then. Whether words make sense is not
+ * checked beyond the index: the kernel program does not trust them.
  */
 int inspect_table(struct inspect *in, const struct inspect_file *file,
 		  inspect_table_fn *fn, void *ctx);

@@ -344,6 +344,16 @@ bool probe_proves_mappings(struct probe *p)
 	       !found.end;
 }
 
+void probe_list_mappings(struct probe *p)
+{
+	p->skel->bss->mappings_are_listed = 1;
+}
+
+int probe_mapping_lists_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.mapping_lists);
+}
+
 int probe_tables_fd(const struct probe *p)
 {
 	return bpf_map__fd(p->skel->maps.tables);

@@ -59,6 +59,12 @@ int probe_notices_fd(const struct probe *p);
  */
 bool probe_proves_mappings(struct probe *p);
 
+/* Have mappings looked up in lists by process, from the first sample on. */
+void probe_list_mappings(struct probe *p);
+
+/* By struct weft_identity, a struct weft_mapping_list; borrowed. */
+int probe_mapping_lists_fd(const struct probe *p);
+
 /* Unwind tables: what is known of files, and the maps by slot; both borrowed.
  * After a change of what is known call probe_tables_changed(). */
 int probe_tables_fd(const struct probe *p);

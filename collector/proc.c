@@ -537,6 +537,34 @@ enum maps_answer procs_find(const struct proc *proc, uint64_t addr,
 	return MAPS_NONE;
 }
 
+/* Of one run, what was there at a time (boot), where out has gaps. */
+static int list_at(const struct maps *m, uint64_t at_ns, struct maps *out)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < m->n_now && !rc; i++)
+		if (m->now[i].from_ns < at_ns)
+			rc = maps_fill(out, &m->now[i]);
+	for (size_t i = 0; i < m->n_past && !rc; i++)
+		if (m->past[i].from_ns < at_ns && m->past[i].to_ns > at_ns)
+			rc = maps_fill(out, &m->past[i]);
+	return rc;
+}
+
+int procs_list(const struct proc *proc, struct maps *out)
+{
+	uint64_t at_ns = UINT64_MAX;
+	int rc = 0;
+
+	for (int i = 0; proc && i < INHERIT_DEPTH_MAX && !rc; i++) {
+		rc = list_at(&proc->maps, at_ns, out);
+		/* Of its parent's mappings: those at the time of the fork. */
+		at_ns = proc->inherit_ns;
+		proc = proc->inherit;
+	}
+	return rc;
+}
+
 void procs_distrust(struct procs *p)
 {
 	for (size_t i = 0; i < p->n; i++) {

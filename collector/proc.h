@@ -88,6 +88,13 @@ enum maps_answer procs_find(const struct proc *proc, uint64_t addr,
 			    uint64_t start_ns, uint64_t end_ns,
 			    const struct mapping **out);
 
+/*
+ * What a run has mapped now, with what it inherited, into an empty list that
+ * the caller releases. What was unmapped since stays in it until something
+ * else is mapped there. -ENOMEM, -E2BIG (MAPS_MAX): *out is cut.
+ */
+int procs_list(const struct proc *proc, struct maps *out) MUST_CHECK;
+
 /* Side-band was lost: read the mappings of the living again when needed. */
 void procs_distrust(struct procs *p);
 

@@ -3,6 +3,9 @@
  * The composition root: what a recording is made of, in which order it comes
  * up and goes down, and what happens once per interval. One thread, the
  * loop's, owns all of it; the writer gets whole batches.
+ *
+ * A switch for tests: with WEFT_MAPPINGS=list in the environment mappings are
+ * followed from user space, as on a kernel whose own tree is not known.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -16,6 +19,7 @@
 #include "collector/command.h"
 #include "collector/discovery.h"
 #include "collector/host.h"
+#include "collector/mapping_lists.h"
 #include "collector/naming.h"
 #include "collector/pipeline.h"
 #include "collector/privilege.h"
@@ -81,6 +85,8 @@ struct recording {
 	struct pipeline *pipeline;
 	struct discovery *discovery;
 	struct unwind_tables *tables;
+	bool lists_mappings;
+	struct mapping_lists *lists; /* NULL: not needed */
 	struct reaper *reaper;
 	struct resolver resolver;
 
@@ -115,12 +121,14 @@ static void on_sideband(void *ctx, const struct sideband_event *event)
 	struct recording *r = ctx;
 
 	procs_event(r->procs, event);
-	if (event->kind == SIDEBAND_NOTICE &&
-	    event->notice.kind == WEFT_NOTICE_TABLE)
-		unwind_tables_want(r->tables, &event->notice.table.file,
-				   &event->notice.process,
-				   event->notice.table.start,
-				   event->notice.table.end);
+	if (r->lists)
+		mapping_lists_event(r->lists, event);
+	else if (event->kind == SIDEBAND_NOTICE &&
+		 event->notice.kind == WEFT_NOTICE_TABLE)
+		unwind_tables_want_mapped(r->tables, &event->notice.table.file,
+					  &event->notice.process,
+					  event->notice.table.start,
+					  event->notice.table.end);
 	if (r->discovery)
 		discovery_event(r->discovery, event);
 }
@@ -131,6 +139,8 @@ static void drain_sideband(struct recording *r, uint64_t until_ns)
 {
 	if (sideband_drain(r->sideband, until_ns, on_sideband, r, &r->err))
 		give_up(r);
+	if (r->lists)
+		mapping_lists_push(r->lists);
 	if (sideband_is_pending(r->sideband))
 		uv_timer_start(&r->settle_timer, on_settled, SETTLE_MS, 0);
 }
@@ -153,6 +163,14 @@ static uint64_t self_cpu_ns(const struct recording *r)
 	return host_cpu_ns() + inspect_cpu_ns(r->inspect);
 }
 
+/* Side-band was lost. */
+static void distrust(struct recording *r)
+{
+	procs_distrust(r->procs);
+	if (r->lists)
+		mapping_lists_distrust(r->lists);
+}
+
 /* Everything of the interval that ends now. */
 static int reap(struct recording *r, struct raw_interval *raw)
 {
@@ -161,7 +179,7 @@ static int reap(struct recording *r, struct raw_interval *raw)
 	drain_sideband(r, raw->harvest.end_ns);
 	raw->sideband_lost = sideband_take_lost(r->sideband);
 	if (raw->sideband_lost)
-		procs_distrust(r->procs);
+		distrust(r);
 	raw->sideband_lost += procs_take_refused(r->procs);
 	raw->table_refused = unwind_tables_take_refused(r->tables);
 	if (r->discovery)
@@ -300,6 +318,15 @@ static void on_answer(void *ctx)
 	advance(ctx);
 }
 
+static void on_process(void *ctx)
+{
+	struct recording *r = ctx;
+
+	if (r->lists)
+		mapping_lists_push(r->lists);
+	advance(r);
+}
+
 static void on_stored(void *ctx, const struct batch *b,
 		      const struct store_frame_row *rows, size_t n)
 {
@@ -353,6 +380,40 @@ static void on_signal(uv_signal_t *signal, int number)
 	stop(r);
 }
 
+static int open_sideband(struct recording *r)
+{
+	struct cpu_list online;
+	struct sideband_opts opts = {
+		.cpus = &online,
+		.notices_fd = probe_notices_fd(r->probe),
+		.wakes_at_once = r->lists_mappings,
+	};
+	int rc = cpu_list_online(&online, &r->err);
+
+	return rc ? rc : sideband_open(&r->sideband, &opts, &r->err);
+}
+
+/* Where mappings come from: the kernel's tree, unless it is not as we know
+ * it. */
+static void choose_mappings(struct recording *r)
+{
+	const char *wanted = getenv("WEFT_MAPPINGS");
+	const char *why = NULL;
+
+	if (wanted && !strcmp(wanted, "list"))
+		why = "WEFT_MAPPINGS says so";
+	else if (!probe_proves_mappings(r->probe))
+		why = "this kernel keeps its own in a way that is not known here";
+	if (!why)
+		return;
+	r->lists_mappings = true;
+	probe_list_mappings(r->probe);
+	weft_log(
+		WEFT_INFO,
+		"mappings are followed from user space: %s; the first stacks of each process will be broken (table_pending)",
+		why);
+}
+
 /* What needs privilege: the kernel's side. */
 static int open_kernel_side(struct recording *r)
 {
@@ -369,7 +430,6 @@ static int open_kernel_side(struct recording *r)
 		.self_cost = o->self_cost,
 	};
 	uint64_t memory = probe_memory(&opts);
-	struct cpu_list online;
 	int rc;
 
 	if (memory > KERNEL_MEMORY_MAX)
@@ -381,25 +441,20 @@ static int open_kernel_side(struct recording *r)
 	weft_log(WEFT_INFO,
 		 "%" PRIu64 " Hz on %u CPUs, %" PRIu64 " MB of kernel memory",
 		 o->hz, r->cpus.n, memory >> 20);
-	rc = cpu_list_online(&online, &r->err);
+	rc = probe_open(&r->probe, &opts, &r->err);
 	if (!rc)
-		rc = probe_open(&r->probe, &opts, &r->err);
+		choose_mappings(r);
 	if (!rc)
 		rc = binaries_open(&r->binaries, &r->err);
 	if (!rc)
 		rc = kernel_open(&r->kernel, r->binaries, &r->err);
 	if (!rc)
-		rc = sideband_open(&r->sideband, &online,
-				   probe_notices_fd(r->probe), &r->err);
+		rc = open_sideband(r);
 	if (!rc)
 		rc = timers_open(&r->timers, probe_tick(r->probe), &r->cpus,
 				 o->hz, &r->err);
 	if (!rc)
 		rc = probe_attach(r->probe, &r->err);
-	if (!rc && !probe_proves_mappings(r->probe))
-		weft_log(
-			WEFT_WARN,
-			"this kernel keeps its mappings in a way that is not known here: stacks will end at their first frame");
 	if (!rc && kernel_is_hidden(r->kernel))
 		weft_log(
 			WEFT_WARN,
@@ -457,12 +512,24 @@ static int open_tables(struct recording *r)
 	return unwind_tables_open(&r->tables, &opts, &r->err);
 }
 
+static int open_lists(struct recording *r)
+{
+	struct mapping_lists_opts opts = {
+		.probe = r->probe,
+		.procs = r->procs,
+		.binaries = r->binaries,
+		.tables = r->tables,
+	};
+
+	return mapping_lists_open(&r->lists, &opts, &r->err);
+}
+
 /* What lives on the loop. */
 static int open_loop_side(struct recording *r)
 {
 	struct procs_opts procs = {
 		.only_known = !r->opts->all && !r->opts->cgroup,
-		.on_answer = on_answer,
+		.on_answer = on_process,
 		.ctx = r,
 	};
 	struct writer_opts writer = {
@@ -500,6 +567,8 @@ static int open_loop_side(struct recording *r)
 				    r->inspect, r->procs, &r->err);
 	if (!rc)
 		rc = open_tables(r);
+	if (!rc && r->lists_mappings)
+		rc = open_lists(r);
 	if (rc)
 		return rc;
 	return reaper_open(&r->reaper, r->probe, r->timers, r->opts->self_cost,
@@ -539,7 +608,8 @@ static void on_mapped(void *ctx, const struct weft_mapped *m)
 {
 	struct recording *r = ctx;
 
-	unwind_tables_want(r->tables, &m->file, &m->process, m->start, m->end);
+	unwind_tables_want_mapped(r->tables, &m->file, &m->process, m->start,
+				  m->end);
 }
 
 static void on_warm(uv_timer_t *timer)
@@ -618,6 +688,7 @@ static void close_all(struct recording *r)
 		uv_run(&r->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&r->loop);
 	}
+	mapping_lists_close(r->lists);
 	unwind_tables_close(r->tables);
 	pipeline_close(r->pipeline);
 	naming_close(r->naming);
@@ -677,7 +748,8 @@ static int bring_up(struct recording *r)
 				r->probe, r->procs, &r->err);
 	if (rc)
 		return rc;
-	if (r->opts->user_stacks)
+	/* On lists, files have other keys than the survey finds. */
+	if (r->opts->user_stacks && !r->lists)
 		warm_up(r);
 	start_handles(r);
 	r->has_handles = true;
@@ -732,6 +804,26 @@ static void tell_tables(const struct recording *r)
 			t.refused);
 }
 
+static void tell_lists(const struct recording *r)
+{
+	struct mapping_lists_totals t;
+
+	mapping_lists_read(r->lists, &t);
+	weft_log(WEFT_INFO, "lists of mappings: %" PRIu64 " pushed", t.pushed);
+	if (t.cut)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" lists of mappings were cut at %d: stacks through the others are broken (no_mapping)",
+			t.cut, WEFT_LISTED_MAX);
+	if (t.refused)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" processes beyond %d have no list of mappings: their stacks end at their first frame",
+			t.refused, WEFT_LISTS_MAX);
+}
+
 int record(const struct record_opts *opts)
 {
 	struct recording r = {
@@ -762,6 +854,8 @@ int record(const struct record_opts *opts)
 		summary_log(pipeline_totals(r.pipeline), opts, seconds,
 			    r.cpus.n);
 		tell_tables(&r);
+		if (r.lists)
+			tell_lists(&r);
 	}
 	close_all(&r);
 	return exit_status(&r, rc, !rc);

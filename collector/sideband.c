@@ -45,6 +45,7 @@ struct sideband {
 	struct ring *rings; /* owned */
 	uint32_t n_rings;
 	size_t ring_bytes, page_bytes;
+	bool wakes_at_once;
 	struct ring_buffer *notices; /* owned */
 	int epoll_fd;
 	uint64_t lost, order;
@@ -135,7 +136,7 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 		.comm = 1,
 		.comm_exec = 1,
 		.watermark = 1,
-		.wakeup_watermark = s->ring_bytes / 4,
+		.wakeup_watermark = s->wakes_at_once ? 1 : s->ring_bytes / 4,
 	};
 	struct epoll_event ready = { .events = EPOLLIN };
 	void *page;
@@ -199,8 +200,8 @@ static int on_notice(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-int sideband_open(struct sideband **out, const struct cpu_list *cpus,
-		  int notices_fd, struct weft_err *err)
+int sideband_open(struct sideband **out, const struct sideband_opts *opts,
+		  struct weft_err *err)
 {
 	struct sideband *s = calloc(1, sizeof(*s));
 	struct epoll_event ready = { .events = EPOLLIN };
@@ -213,19 +214,20 @@ int sideband_open(struct sideband **out, const struct cpu_list *cpus,
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->page_bytes = sysconf(_SC_PAGESIZE);
 	s->ring_bytes = RING_PAGES * s->page_bytes;
+	s->wakes_at_once = opts->wakes_at_once;
 	s->record = malloc(RECORD_MAX);
-	s->rings = calloc(cpus->n, sizeof(*s->rings));
+	s->rings = calloc(opts->cpus->n, sizeof(*s->rings));
 	if (!s->record || !s->rings || s->epoll_fd < 0)
 		goto fail;
-	s->n_rings = cpus->n;
+	s->n_rings = opts->cpus->n;
 	for (uint32_t i = 0; i < s->n_rings; i++)
 		s->rings[i] = (struct ring){ .fd = -1, .prctl_fd = -1 };
 	for (uint32_t i = 0; i < s->n_rings; i++) {
-		rc = open_ring(s, &s->rings[i], cpus->cpu[i], err);
+		rc = open_ring(s, &s->rings[i], opts->cpus->cpu[i], err);
 		if (rc)
 			goto fail;
 	}
-	s->notices = ring_buffer__new(notices_fd, on_notice, s, NULL);
+	s->notices = ring_buffer__new(opts->notices_fd, on_notice, s, NULL);
 	if (!s->notices) {
 		rc = -errno;
 		goto fail;

@@ -45,12 +45,18 @@ struct sideband_event {
 
 typedef void sideband_fn(void *ctx, const struct sideband_event *event);
 
-/* Open the rings on these CPUs; notices_fd is the notice ring's map. */
-int sideband_open(struct sideband **out, const struct cpu_list *cpus,
-		  int notices_fd, struct weft_err *err) MUST_CHECK;
+struct sideband_opts {
+	const struct cpu_list *cpus; /* whose rings; borrowed for the call */
+	int notices_fd;              /* the notice ring's map; borrowed */
+	bool wakes_at_once; /* with each record, not when a ring fills up */
+};
+
+int sideband_open(struct sideband **out, const struct sideband_opts *opts,
+		  struct weft_err *err) MUST_CHECK;
 void sideband_close(struct sideband *s); /* NULL is fine */
 
-/* Becomes readable when a ring fills up or a probe is asked for. Borrowed. */
+/* Becomes readable when a ring fills up, or something is asked for. Borrowed.
+ */
 int sideband_fd(const struct sideband *s);
 
 /*

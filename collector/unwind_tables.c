@@ -24,7 +24,7 @@ enum {
 	/* Intervals until what is in use has been looked up again. */
 	FLUSH_INTERVALS = 2,
 	/* Between two attempts to make room: what is in use may not fit. */
-	REST_INTERVALS = 60,
+	REST_INTERVALS = 10,
 	DEV_MINOR_BITS = 20,
 };
 
@@ -282,19 +282,8 @@ static struct file *add_file(struct unwind_tables *t,
 
 void unwind_tables_want(struct unwind_tables *t,
 			const struct weft_file_key *key,
-			const struct weft_identity *process, uint64_t start,
-			uint64_t end)
+			const struct inspect_file *file)
 {
-	struct inspect_file where = {
-		.pid = process->pid,
-		.start_ns = process->start_ns,
-		.map_start = start,
-		.map_end = end,
-		.path = "",
-		.inode = key->inode,
-		.dev_major = key->dev >> DEV_MINOR_BITS,
-		.dev_minor = key->dev & ((1U << DEV_MINOR_BITS) - 1),
-	};
 	struct file *f;
 
 	if (table_find(&t->by_key, key_hash(key), is_key, key))
@@ -304,10 +293,29 @@ void unwind_tables_want(struct unwind_tables *t,
 		(void)bpf_map_delete_elem(t->tables_fd, key);
 		return;
 	}
-	if (inspect_table(t->opts.inspect, &where, on_table, f))
+	if (inspect_table(t->opts.inspect, file, on_table, f))
 		forget(f);
 	else
 		t->waiting++;
+}
+
+void unwind_tables_want_mapped(struct unwind_tables *t,
+			       const struct weft_file_key *key,
+			       const struct weft_identity *process,
+			       uint64_t start, uint64_t end)
+{
+	struct inspect_file file = {
+		.pid = process->pid,
+		.start_ns = process->start_ns,
+		.map_start = start,
+		.map_end = end,
+		.path = "",
+		.inode = key->inode,
+		.dev_major = key->dev >> DEV_MINOR_BITS,
+		.dev_minor = key->dev & ((1U << DEV_MINOR_BITS) - 1),
+	};
+
+	unwind_tables_want(t, key, &file);
 }
 
 uint32_t unwind_tables_waiting(const struct unwind_tables *t)

@@ -42,11 +42,17 @@ int unwind_tables_open(struct unwind_tables **out,
 /* After the loop has ended. NULL is fine. */
 void unwind_tables_close(struct unwind_tables *t);
 
-/* A process maps this file from start to end: have its table built. */
+/* Have the table built of a file, for the kernel program to find by the key. */
 void unwind_tables_want(struct unwind_tables *t,
-			const struct weft_file_key *file,
-			const struct weft_identity *process, uint64_t start,
-			uint64_t end);
+			const struct weft_file_key *key,
+			const struct inspect_file *file);
+
+/* The same of a file that a process maps from start to end, by the kernel's
+ * own key. */
+void unwind_tables_want_mapped(struct unwind_tables *t,
+			       const struct weft_file_key *key,
+			       const struct weft_identity *process,
+			       uint64_t start, uint64_t end);
 
 /* Files whose table is under way. */
 uint32_t unwind_tables_waiting(const struct unwind_tables *t);

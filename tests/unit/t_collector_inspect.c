@@ -337,6 +337,39 @@ static void a_table_is_of_the_inode_and_no_other_file(void **state)
 	close_all(&f);
 }
 
+/* The lists of mappings are of side-band that tells nothing else. */
+static void without_an_inode_a_tables_build_id_decides(void **state)
+{
+	struct weft_identity who = identify(getpid());
+	struct inspect_file file;
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, NULL);
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	file = to_file(&f, &who);
+	file.inode = file.dev_major = file.dev_minor = 0;
+	file.build_id_size = 0;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 1);
+	if (!f.mapping.build_id_size) {
+		close_all(&f);
+		SKIP_BECAUSE("this program has no build ID");
+	}
+	file.build_id_size = f.mapping.build_id_size;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_OK], 2);
+	assert_true(f.table.n_pages);
+	file.build_id[0] ^= 1;
+	ask_table(&f, &file);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
+	close_all(&f);
+}
+
 /* Mount an overlay over one directory that holds a copy of this program, in a
  * mount namespace of our own. Returns 0 where it cannot be had. */
 static bool mount_overlay(const char *dir)
@@ -733,6 +766,7 @@ int main(void)
 		cmocka_unit_test(a_mapped_file_has_an_unwind_table),
 		cmocka_unit_test(the_vdso_has_an_unwind_table),
 		cmocka_unit_test(a_table_is_of_the_inode_and_no_other_file),
+		cmocka_unit_test(without_an_inode_a_tables_build_id_decides),
 		cmocka_unit_test(on_an_overlay_only_roots_files_have_a_table),
 		cmocka_unit_test(a_pid_that_is_anothers_now_is_gone),
 		cmocka_unit_test(three_thousand_requests_are_all_answered),
