@@ -331,6 +331,10 @@ static void an_index_names_rows_within_a_block(void **state)
 	reply = good_table();
 	reply.own.first_page = UINT32_MAX;
 	expect_table(&reply, -EPROTO);
+	/* Blocks of no page. */
+	reply = good_table();
+	reply.own.n_pages = 0;
+	expect_table(&reply, -EPROTO);
 }
 
 static void any_bytes_are_taken_or_refused(void **state)
