@@ -20,30 +20,31 @@ make -C "$tests/.." --no-print-directory B="$WEFT_BUILD" "$chain" \
 # Times are of CPU, not of the clock: the machine may have other things to do.
 cat >"$dir/late.pl" <<'PERL'
 sub burn {
-	my $end = (times)[0] + $_[0];
+	my $end = (times)[0] + $_[0] * $ARGV[0];
 	while ((times)[0] < $end) { my $x = 0; $x += $_ * $_ for 1 .. 1000 }
 }
 burn(1);
 my $child = fork;
 if (!$child) {
 	print "forked $$\n";
-	burn(2);
+	burn(3);
 	exit;
 }
 require List::Util;
 print "late $$\n";
-List::Util::first(sub { burn(2); 1 }, 1);
+List::Util::first(sub { burn(3); 1 }, 1);
 waitpid($child, 0);
 PERL
 # Once before the rest, so that the files' tables are there.
 cat >"$dir/run_all" <<'RUN'
 "$1" deep-20 0.1 early >/dev/null
 "$1" lazy 0.1 early >/dev/null
+perl "$2/late.pl" 0.1 >/dev/null
 sleep 0.5
 for mode in deep-20 thread signal-alt lazy; do
-	"$1" $mode 2 | sed "s/\([0-9]*\).*/$mode \1/"
+	"$1" $mode 3 | sed "s/\([0-9]*\).*/$mode \1/"
 done
-perl "$2/late.pl"
+perl "$2/late.pl" 1
 RUN
 WEFT_MAPPINGS=list "$weft" record -F 997 --detail off -o "$dir/list.db" -- \
 	sh "$dir/run_all" "$chain" "$dir" >"$dir/programs" 2>"$dir/log"
