@@ -9,6 +9,7 @@
  *   unwind_find_place() set u->place to what is mapped executable at an
  *                       address; false: nothing is
  *   unwind_block()      a block of a place's table, NULL: not there
+ *   unwind_rule()       unwind_find(), perhaps from memory
  *   unwind_registers()  scratch for all registers of a frame
  *   unwind_push()       take an address as a frame of the stack: of callers
  *                       always one byte after what they were executing
@@ -67,6 +68,8 @@ static __always_inline bool unwind_read(void *to, __u32 size, __u64 from);
 static __always_inline bool unwind_find_place(struct unwind *u, __u64 address);
 static __always_inline const __u32 *unwind_block(const struct weft_table *t,
 						 __u32 block);
+static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
+					struct weft_rule *rule);
 static __always_inline struct unwind_registers *
 unwind_registers(struct unwind *u);
 static __always_inline void unwind_push(struct unwind *u, __u64 address);
@@ -281,10 +284,12 @@ static __always_inline long unwind_by_rule(struct unwind *u,
 }
 
 /* Whether a call ends at the address: a number that only looks like a return
- * address seldom has one before it. */
-static __always_inline bool unwind_follows_call(__u64 address)
+ * address seldom has one before it. Or, for the last of a chain, a nop: Go has
+ * its goroutines return to the second byte of runtime.goexit. */
+static __always_inline bool unwind_is_return(__u64 address, bool is_last)
 {
 	enum {
+		NOP = 0x90,
 		CALL = 0xe8,     /* with four bytes of distance */
 		INDIRECT = 0xff, /* with 2 in bits 3 to 5 of the next byte */
 		SUBCODE_MASK = 0x38,
@@ -294,7 +299,7 @@ static __always_inline bool unwind_follows_call(__u64 address)
 
 	if (!unwind_read(code, sizeof(code), address - sizeof(code)))
 		return false;
-	return code[2] == CALL ||
+	return code[2] == CALL || (code[6] == NOP && is_last) ||
 	       (code[5] == INDIRECT && (code[6] & SUBCODE_MASK) == SUBCODE) ||
 	       (code[4] == INDIRECT && (code[5] & SUBCODE_MASK) == SUBCODE) ||
 	       (code[3] == INDIRECT && (code[4] & SUBCODE_MASK) == SUBCODE) ||
@@ -316,7 +321,7 @@ static __always_inline long unwind_by_frame_pointer(struct unwind *u)
 		return unwind_end(u, WEFT_END_NO_FRAME);
 	if (!unwind_read(frame, sizeof(frame), u->rbp))
 		return unwind_end(u, WEFT_END_FAULT);
-	if (frame[1] && !unwind_follows_call(frame[1]))
+	if (frame[1] && !unwind_is_return(frame[1], !frame[0]))
 		return unwind_end(u, WEFT_END_NO_FRAME);
 	u->sp = u->rbp + sizeof(frame);
 	u->rbp = frame[0];
@@ -344,7 +349,7 @@ static __always_inline long unwind_step(__u32 i, struct unwind *u)
 		return unwind_end(u, WEFT_END_NO_MAPPING);
 	}
 	if (u->place.table.state == WEFT_TABLE_READY)
-		unwind_find(&u->place.table, address + u->place.bias, &rule);
+		unwind_rule(u, address + u->place.bias, &rule);
 	/* A signal's trampoline was not called either, but made to look so. */
 	if (rule.kind == WEFT_RULE_SIGNAL)
 		address = u->pc;

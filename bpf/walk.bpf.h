@@ -20,6 +20,18 @@ struct hash {
 	__u64 lane[2];
 };
 
+enum {
+	RULES_CACHED = 4096, /* power of 2 */
+	RULE_OFFSET_BITS = 40
+};
+
+/* A rule found before. A place in a file's code never changes its rule; that
+ * of another table has another serial. */
+struct cached_rule {
+	__u64 place; /* serial << RULE_OFFSET_BITS | offset */
+	struct weft_rule rule;
+};
+
 /* What one CPU writes and remembers on the way; used by one program at one
  * level of nesting. */
 struct walk {
@@ -29,6 +41,7 @@ struct walk {
 	struct weft_stack stack;
 	struct unwind_registers registers;
 	struct mappings mappings;
+	struct cached_rule rules[RULES_CACHED];
 };
 
 /* Index i bounded for the verifier; frames are never that many. The barrier
@@ -65,6 +78,31 @@ static __always_inline bool unwind_find_place(struct unwind *u, __u64 address)
 		return false;
 	u->place = m->place;
 	return true;
+}
+
+static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
+					struct weft_rule *rule)
+{
+#ifdef NO_RULE_CACHE
+	return unwind_find(&u->place.table, offset, rule);
+#else
+	__u64 place = (__u64)u->place.table.serial << RULE_OFFSET_BITS | offset;
+	__u64 slot = (place ^ place >> 12 ^ place >> RULE_OFFSET_BITS) &
+		     (RULES_CACHED - 1);
+	struct cached_rule *c;
+
+	barrier_var(slot);
+	c = &((struct walk *)u)->rules[slot & (RULES_CACHED - 1)];
+	if (c->place == place) {
+		*rule = c->rule;
+		return true;
+	}
+	if (!unwind_find(&u->place.table, offset, rule))
+		return false;
+	c->place = place;
+	c->rule = *rule;
+	return true;
+#endif
 }
 
 static __always_inline struct unwind_registers *
@@ -114,6 +152,20 @@ static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
 	bpf_loop(w->n, hash_step, &w, 0);
 }
 
+/* In a system call the saved address is the one after `syscall`. But execve()
+ * leaves by the first instruction of a program, and a signal that comes at
+ * the end of a call by that of its handler. */
+static __always_inline bool is_after_syscall(const struct pt_regs *regs)
+{
+	const __u8 syscall_instruction[2] = { 0x0f, 0x05 };
+	__u8 code[2];
+
+	return (long)regs->orig_rax >= 0 &&
+	       unwind_read(code, sizeof(code), regs->rip - sizeof(code)) &&
+	       code[0] == syscall_instruction[0] &&
+	       code[1] == syscall_instruction[1];
+}
+
 /* Where the thread was, or will go on, in user mode: its registers lie at the
  * top of its kernel stack. */
 static __always_inline void walk_user(struct task_struct *task, struct walk *w,
@@ -131,8 +183,7 @@ static __always_inline void walk_user(struct task_struct *task, struct walk *w,
 	u->rbp = regs->rbp;
 	u->rbx = regs->rbx;
 	u->end = WEFT_END_DEPTH;
-	/* In a system call the saved address is the one after `syscall`. */
-	s->user_leaf_exact = !u->in_kernel || (long)regs->orig_rax < 0;
+	s->user_leaf_exact = !u->in_kernel || !is_after_syscall(regs);
 	u->is_after = !s->user_leaf_exact;
 	u->knows_all = true;
 	if ((regs->cs & 0xffff) == KERN_USER32_CS) {

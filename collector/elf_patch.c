@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/elf_patch.h"
+#include "collector/elf_symbols.h"
 
 enum {
 	ENTRY_BYTES_MAX = 256, /* code at the entry point; the loader's: 80 */
@@ -11,7 +12,8 @@ enum {
 	SECTIONS_MAX = 65536,
 	PHDRS_MAX = 1024,
 	DYNAMIC_MAX = 256,
-	SECTION_PATCHES_MAX = 3,
+	GO_PATCHES_MAX = 5,
+	SECTION_PATCHES_MAX = GO_PATCHES_MAX,
 };
 
 static bool read_vaddr(const struct elf_file *file, uint64_t vaddr, void *out,
@@ -260,6 +262,38 @@ static size_t find_in_section(const struct elf_file *file, const char *name,
 	return strcmp(name, ".text") ? 0 : find_destructors(file, shdr, out);
 }
 
+/*
+ * Go describes nothing this way: its frames go by frame pointer. But the
+ * stacks of its threads, on which the scheduler and the garbage collector run,
+ * begin in functions that keep none, or that are entered from another stack.
+ */
+static size_t find_go_firsts(const struct elf_file *file, struct elf_patch *out)
+{
+	static const char *const names[GO_PATCHES_MAX] = {
+		"runtime.rt0_go.abi0", "runtime.mstart.abi0",
+		"runtime.mcall",       "runtime.morestack.abi0",
+		"runtime.goexit.abi0",
+	};
+	struct symbols *symbols;
+	size_t n = 0;
+
+	if (symbols_load(&symbols, file))
+		return 0;
+	for (size_t i = 0; i < GO_PATCHES_MAX; i++) {
+		struct symbol_name found;
+
+		if (symbols_find_by_name(symbols, names[i], &found) &&
+		    found.start < found.end)
+			out[n++] = (struct elf_patch){
+				.start = found.start,
+				.end = found.end,
+				.rule = { .kind = WEFT_RULE_END },
+			};
+	}
+	symbols_free(symbols);
+	return n;
+}
+
 static size_t find_in_sections(const struct elf_file *file,
 			       struct elf_patch *out, size_t room)
 {
@@ -277,12 +311,15 @@ static size_t find_in_sections(const struct elf_file *file,
 		if (!scn)
 			break;
 		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_PROGBITS ||
-		    !(shdr.sh_flags & SHF_EXECINSTR) ||
 		    shdr.sh_size > UINT64_MAX - shdr.sh_offset)
 			continue;
 		name = elf_strptr(file->elf, names, shdr.sh_name);
-		if (name)
+		if (!name)
+			continue;
+		if (shdr.sh_flags & SHF_EXECINSTR)
 			n += find_in_section(file, name, &shdr, out + n);
+		else if (!strcmp(name, ".gopclntab"))
+			n += find_go_firsts(file, out + n);
 	}
 	return n;
 }
@@ -294,10 +331,11 @@ static int compare(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
-size_t elf_find_patches(const struct elf_file *file,
+size_t elf_find_patches(const struct elf_file *file, bool has_entries,
 			struct elf_patch out[ELF_PATCHES_MAX])
 {
-	size_t n = find_entry(file, out);
+	/* Only other entries say how far the code at the entry point goes. */
+	size_t n = has_entries ? find_entry(file, out) : 0;
 
 	n += find_in_sections(file, out + n, ELF_PATCHES_MAX - n);
 	if (!n)

@@ -19,9 +19,10 @@ struct elf_patch {
 /*
  * Find them, ascending and apart. Where no entry describes the start, a
  * patch is good from there to the next that one does. Where one does: only
- * WEFT_RULE_END, for all of it. Returns how many.
+ * WEFT_RULE_END, for all of it. has_entries: there are unwind entries at all.
+ * Returns how many.
  */
-size_t elf_find_patches(const struct elf_file *file,
+size_t elf_find_patches(const struct elf_file *file, bool has_entries,
 			struct elf_patch out[ELF_PATCHES_MAX]);
 
 #endif

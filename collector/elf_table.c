@@ -364,10 +364,14 @@ static int put_all(struct builder *b, struct fdes *fdes,
 static int begin_pages(struct builder *b, const struct fdes *fdes,
 		       const struct elf_patch *patches, size_t n_patches)
 {
-	const struct fde *last = &fdes->all[fdes->n - 1];
-	uint64_t start = fdes->all[0].offset, end = last->offset + last->size;
+	uint64_t start = UINT64_MAX, end = 0;
 	struct elf_table *t = b->out;
 
+	if (fdes->n) {
+		start = fdes->all[0].offset;
+		end = fdes->all[fdes->n - 1].offset +
+		      fdes->all[fdes->n - 1].size;
+	}
 	/* The byte before an entry may have its rule: see put_entry(). */
 	if (start)
 		start--;
@@ -418,9 +422,12 @@ static int fill(struct builder *b, const struct elf_file *file,
 		struct fdes *fdes)
 {
 	struct elf_patch patches[ELF_PATCHES_MAX];
-	size_t n_patches = elf_find_patches(file, patches);
+	size_t n_patches = elf_find_patches(file, fdes->n > 0, patches);
 	uint32_t number;
 	int rc;
+
+	if (!fdes->n && !n_patches)
+		return 0;
 
 	make_disjoint(fdes);
 	b->file = file;
@@ -464,7 +471,7 @@ int elf_table_build(struct elf_table *out, const struct elf_file *file)
 	b->out = out;
 	b->deadline_ns = start_ns + cpu_ns_max;
 	rc = fdes_read(&fdes, file);
-	if (!rc && fdes.n)
+	if (!rc)
 		rc = fill(b, file, &fdes);
 	out->n_dropped = fdes.n_dropped;
 	fdes_release(&fdes);

@@ -69,6 +69,12 @@ static __always_inline const __u32 *unwind_block(const struct weft_table *t,
 	return double_block(t, block);
 }
 
+static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
+					struct weft_rule *rule)
+{
+	return unwind_find(&u->place.table, offset, rule);
+}
+
 static __always_inline struct unwind_registers *
 unwind_registers(struct unwind *u)
 {
