@@ -15,13 +15,15 @@ core="gcc make pkg-config clang llvm lld bpftool
 	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler
 	zlib1g-dev libssl-dev libhttp-parser-dev libcmocka-dev
 	perl python3 procps libfuse3-dev fuse3 util-linux"
-peers="bpftrace linux-perf g++ openssl"
+peers="bpftrace linux-perf g++ openssl xz-utils gzip redis-server postgresql
+	nginx-light apache2-utils rustc golang-go nodejs
+	openjdk-17-jdk-headless"
 
 want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs gdb" ;;
+interop) want="$core nodejs gdb g++ openssl xz-utils" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2
@@ -48,6 +50,13 @@ if [ "$(id -u)" -ne 0 ]; then
 	sudo=sudo
 fi
 echo "setup.sh: installing$missing" >&2
+# Servers come with services; those are not wanted.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+	trap '$sudo rm -f $policy' EXIT
+	printf '#!/bin/sh\nexit 101\n' | $sudo tee $policy >/dev/null
+	$sudo chmod 755 $policy
+fi
 export DEBIAN_FRONTEND=noninteractive
 $sudo apt-get update -qq >&2
 # shellcheck disable=SC2086

@@ -21,5 +21,11 @@ SELECT 'F', sf.stack_id, b.kind, b.path, f.address,
   JOIN binary b ON b.id = f.binary_id
  WHERE NOT f.in_kernel
  ORDER BY sf.stack_id, sf.position DESC;
-SELECT 'S', c.pid, c.stack_id, c.count, s.status, s.ended
+SELECT 'S', c.pid, c.stack_id, c.count,
+       -- while it returns from a signal, the kernel has some of the registers
+       -- of both places
+       iif(EXISTS (SELECT 1 FROM stack_function x
+                    WHERE x.stack_id = s.id AND x.in_kernel
+                      AND x.function LIKE '%rt_sigreturn%'),
+           'no_user', s.status), s.ended
   FROM counted c JOIN stack s ON s.id = c.stack_id;

@@ -86,8 +86,11 @@ static const struct mode {
 	{ "bare-far", chain_bare, 0, "!chain_bare_walk|" MAIN "chain_bare+9" },
 	{ "bare-near", chain_bare, 1, "!chain_bare_walk|" MAIN "chain_bare+9" },
 	{ "bare-code", chain_bare, 2, "!chain_bare_walk|" MAIN "chain_bare+9" },
+	/* In the first and the last of its instructions what was made has no
+	 * frame, and nothing tells: then its caller is not known, or, if that
+	 * keeps a frame pointer, passed over. */
 	{ "jit", chain_jit, 0,
-	  MAIN "chain_jit+9;%;chain_jit_callback;chain_leaf" },
+	  MAIN "chain_jit+9;%;chain_jit_callback;chain_leaf|!%|" MAIN "%" },
 	{ "signal", chain_signal, 0,
 	  MAIN "chain_signal+9;~;~;chain_handler;chain_leaf" },
 	{ "signal-alt", chain_signal, 1,
