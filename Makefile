@@ -181,7 +181,8 @@ $(B)/load/unwind/plugin_%.so: tests/load/unwind/plugin.c \
 		-nostartfiles -DROOM=$(if $(filter a,$*),64,4096) -Wl,-z,lazy -o $@ $<
 $(B)/load/unwind/%: $(UNWIND_SRC) tests/load/unwind/chain.h
 	@mkdir -p $(@D)
-	$(Q)$(firstword $(unwind_words)) $(unwind_flags) -o $@ $(UNWIND_SRC)
+	$(Q)$(patsubst musl,musl-gcc,$(firstword $(unwind_words))) \
+		$(unwind_flags) -o $@ $(UNWIND_SRC)
 unwind-few unwind-all: unwind-%: $(B)/load/unwind/% \
 		$(B)/load/unwind/plugin_a.so $(B)/load/unwind/plugin_b.so
 .PHONY: unwind-few unwind-all

@@ -23,7 +23,7 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs gdb g++ openssl xz-utils" ;;
+interop) want="$core nodejs gdb g++ musl-tools openssl xz-utils" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2

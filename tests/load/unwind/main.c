@@ -30,8 +30,13 @@
 #include <unistd.h>
 
 /* In glibc, __libc_start_main and its part that calls main; clone3 and
- * start_thread. */
-#define MAIN   "_start;~;~;main+16;"
+ * start_thread. In musl, a part of __libc_start_main that has no unwind entry;
+ * __clone and start. */
+#ifdef __GLIBC__
+#define MAIN "_start;~;~;main+16;"
+#else
+#define MAIN "~;main+16;"
+#endif
 #define THREAD "~;~;"
 
 #ifdef CHAIN_JUMPS
@@ -109,11 +114,13 @@ static const struct mode {
 	       "chain_leaf" },
 	{ "thread", chain_thread, 0,
 	  THREAD "chain_thread_root+9;chain_leaf|" MAIN "chain_thread+9" },
+#ifdef __GLIBC__
 	/* __start_context, which is where a coroutine's stack ends. */
 	{ "context", chain_context, 0,
 	  "~;chain_coroutine+9;chain_leaf|" MAIN "chain_context+9" },
 	{ "context-link", chain_context, 1,
 	  "~;chain_coroutine+9;chain_leaf|" MAIN "chain_context+9" },
+#endif
 	{ "clock", chain_clock, 0, MAIN "chain_clock+9" },
 	{ "read", chain_read, 0, MAIN "chain_read+9" },
 	{ "touch", chain_touch, 0, MAIN "chain_touch+9;chain_touch_pages" },

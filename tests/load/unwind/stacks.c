@@ -61,6 +61,7 @@ FRAME static void chain_interruption(int signal)
 		return;
 	is_over = true;
 	setitimer(ITIMER_REAL, &never, NULL);
+	STAY();
 }
 
 void chain_interrupt(unsigned int n)
@@ -106,6 +107,7 @@ void chain_thread(unsigned int n)
 	STAY();
 }
 
+#ifdef __GLIBC__ /* others have no coroutines */
 static ucontext_t main_context, other_context;
 
 FRAME static void chain_coroutine(void)
@@ -129,3 +131,4 @@ void chain_context(unsigned int n)
 	while (chain_goes_on())
 		swapcontext(&main_context, &other_context);
 }
+#endif
