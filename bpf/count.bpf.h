@@ -45,23 +45,45 @@ struct {
 	__array(values, struct count_map);
 } count_epochs SEC(".maps") = { .values = { &counts_0, &counts_1 } };
 
+enum {
+	KEPT_REMEMBERED = 256 /* power of 2 */
+};
+
+/* Stacks that a CPU has kept in an epoch: most samples are on one of few, and
+ * to look it up in the table costs as much as ten frames. */
+struct kept {
+	__u32 epoch[KEPT_REMEMBERED];
+	struct weft_stack_key key[KEPT_REMEMBERED];
+};
+
 /* Make sure that the epoch's table has the stack; else make the key "lost". */
 static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 				       const struct weft_stack *stack,
-				       struct weft_ledger *l, __u64 value)
+				       struct kept *kept, struct weft_ledger *l,
+				       __u64 value)
 {
-	__u32 slot = epoch % WEFT_EPOCHS;
-	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
+	__u32 slot = epoch % WEFT_EPOCHS, at = key->word[1];
+	void *map;
 	long rc;
 
-	if (map && bpf_map_lookup_elem(map, key))
+	at &= KEPT_REMEMBERED - 1;
+	barrier_var(at);
+	at &= KEPT_REMEMBERED - 1;
+	if (kept->key[at].word[0] == key->word[0] &&
+	    kept->key[at].word[1] == key->word[1] && kept->epoch[at] == epoch)
 		return;
-	rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
-		 : -KERN_E2BIG;
+	map = bpf_map_lookup_elem(&stack_epochs, &slot);
+	rc = !map ? -KERN_E2BIG
+	     : bpf_map_lookup_elem(map, key)
+		     ? 0
+		     : bpf_map_update_elem(map, key, stack, BPF_NOEXIST);
 	if (rc && rc != -KERN_EEXIST) {
 		*key = (struct weft_stack_key){ 0 };
 		tally(l, WEFT_STACK_LOST, value);
+		return;
 	}
+	kept->key[at] = *key;
+	kept->epoch[at] = epoch;
 }
 
 /* Bump the count of key. Returns true if that was possible; else the ledger

@@ -143,7 +143,7 @@ enum {
 	KERN_VM_EXEC = 0x00000004,
 };
 
-/* The code segment of a 32-bit program. */
+/* Of x86-64: the code segment of a 32-bit program. */
 enum {
 	KERN_USER32_CS = 0x23
 };

@@ -57,11 +57,12 @@ struct unwind {
 	__u64 rbp, rbx;
 	/* Not 0: the register is saved there and was not read yet. */
 	__u64 rbp_at, rbx_at;
-	__u32 end;      /* enum weft_walk_end */
-	bool is_after;  /* pc is the end of a call: what it is in, is the byte
-			   before. A call can be a function's last word */
-	bool knows_all; /* all registers, as where a thread was interrupted */
-	bool in_kernel; /* the thread was interrupted in the kernel */
+	__u32 end;       /* enum weft_walk_end */
+	bool is_after;   /* pc is the end of a call: what it is in, is the byte
+			    before. A call can be a function's last word */
+	bool knows_all;  /* all registers, as where a thread was interrupted */
+	bool by_pointer; /* so the frame before was found */
+	bool in_kernel;  /* the thread was interrupted in the kernel */
 };
 
 static __always_inline bool unwind_read(void *to, __u32 size, __u64 from);
@@ -172,6 +173,7 @@ static __always_inline long unwind_signal(struct unwind *u)
 	u->rbx_at = 0;
 	u->is_after = false;
 	u->knows_all = true;
+	u->by_pointer = false;
 	return 0;
 }
 
@@ -278,6 +280,7 @@ static __always_inline long unwind_by_rule(struct unwind *u,
 	}
 	u->rbp_at = rbp_at;
 	u->rbx_at = rbx_at;
+	u->by_pointer = false;
 	u->sp = cfa;
 	u->pc = word[1];
 	return 0;
@@ -321,8 +324,12 @@ static __always_inline long unwind_by_frame_pointer(struct unwind *u)
 		return unwind_end(u, WEFT_END_NO_FRAME);
 	if (!unwind_read(frame, sizeof(frame), u->rbp))
 		return unwind_end(u, WEFT_END_FAULT);
-	if (frame[1] && !unwind_is_return(frame[1], !frame[0]))
+	/* Where a chain begins there may be none: the register is also used
+	 * for other things. One that began well goes on well. */
+	if (frame[1] && (!u->by_pointer || !frame[0]) &&
+	    !unwind_is_return(frame[1], !frame[0]))
 		return unwind_end(u, WEFT_END_NO_FRAME);
+	u->by_pointer = true;
 	u->sp = u->rbp + sizeof(frame);
 	u->rbp = frame[0];
 	u->pc = frame[1];

@@ -27,13 +27,18 @@ enum {
 	TIMER_EVENT = 0
 };
 
+struct tick {
+	struct walk walk;
+	struct kept kept;
+};
+
 /* One per CPU, set before load. The timer interrupts the other programs, so
  * its scratch is its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct walk);
+	__type(value, struct tick);
 } tick_scratch SEC(".maps");
 
 static __always_inline __u64 period_of_this_cpu(__u32 epoch)
@@ -50,10 +55,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u64 value = period_of_this_cpu(epoch);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct weft_ledger *l = ledger_find(epoch, TIMER_EVENT);
-	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &cpu);
+	struct tick *t = bpf_map_lookup_elem(&tick_scratch, &cpu);
 	struct weft_count_key key = { .event = TIMER_EVENT };
 
-	if (!l || !w)
+	if (!l || !t)
 		return 0; /* cannot be: array maps have all their slots */
 	tally(l, WEFT_FIRED, value);
 	if (task->pid == 0) {
@@ -64,9 +69,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		tally(l, WEFT_FILTERED, value);
 		return 0;
 	}
-	key.stack = walk(ctx, task, w, epoch);
+	key.stack = walk(ctx, task, &t->walk, epoch);
 	key.process = identity_of(task);
-	keep_stack(epoch, &key.stack, &w->stack, l, value);
+	keep_stack(epoch, &key.stack, &t->walk.stack, &t->kept, l, value);
 	if (count(epoch, &key, l, value))
 		send_detail(epoch, task, &key, l, value);
 	return 0;
@@ -122,15 +127,17 @@ SEC("raw_tp")
 int prove_mapping(void *ctx)
 {
 	__u32 zero = 0;
-	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &zero);
+	struct tick *t = bpf_map_lookup_elem(&tick_scratch, &zero);
+	struct mappings *all;
 	struct mapping *m;
 
 	proof.start = proof.end = proof.file_offset = 0;
-	if (!w)
+	if (!t)
 		return 0;
-	m = &w->mappings.mapping[0];
-	memory_of_tree(bpf_get_current_task_btf(), &w->mappings.memory);
-	if (!mapping_from_tree(&w->mappings, proof.address, m))
+	all = &t->walk.mappings;
+	m = &all->mapping[0];
+	memory_of_tree(bpf_get_current_task_btf(), &all->memory);
+	if (!mapping_from_tree(all, proof.address, m))
 		return 0;
 	proof.start = m->place.start;
 	proof.end = m->place.end;

@@ -161,7 +161,7 @@ int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  void *ctx);
 
 enum {
-	INSPECT_TABLE_BLOCKS_MAX = 16384 /* 256 MiB */
+	INSPECT_TABLE_BLOCKS_MAX = 4096 /* 64 MiB; honest files: 20 */
 };
 
 /* An unwind table, in the layout of bpf/wire.h. */
