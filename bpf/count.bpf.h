@@ -45,82 +45,121 @@ struct {
 	__array(values, struct count_map);
 } count_epochs SEC(".maps") = { .values = { &counts_0, &counts_1 } };
 
-enum {
-	KEPT_REMEMBERED = 256 /* power of 2 */
-};
-
-/* Stacks that a CPU has kept in an epoch: most samples are on one of few, and
- * to look it up in the table costs as much as ten frames. */
-struct kept {
-	__u32 epoch[KEPT_REMEMBERED];
-	struct weft_stack_key key[KEPT_REMEMBERED];
-};
+/* By CPU and epoch, CPU's first; sized before load. Only the timer's program
+ * counts here: another one on the same CPU would have to have its own. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, WEFT_EPOCHS);
+	__type(key, __u32);
+	__type(value, struct weft_recents);
+} recent_counts SEC(".maps");
 
 /* Make sure that the epoch's table has the stack; else make the key "lost". */
 static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 				       const struct weft_stack *stack,
-				       struct kept *kept, struct weft_ledger *l,
-				       __u64 value)
+				       struct weft_ledger *l, __u64 value)
 {
-	__u32 slot = epoch % WEFT_EPOCHS, at = key->word[1];
-	void *map;
+	__u32 slot = epoch % WEFT_EPOCHS;
+	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
 	long rc;
 
-	at &= KEPT_REMEMBERED - 1;
-	barrier_var(at);
-	at &= KEPT_REMEMBERED - 1;
-	if (kept->key[at].word[0] == key->word[0] &&
-	    kept->key[at].word[1] == key->word[1] && kept->epoch[at] == epoch)
+	if (map && bpf_map_lookup_elem(map, key))
 		return;
-	map = bpf_map_lookup_elem(&stack_epochs, &slot);
-	rc = !map ? -KERN_E2BIG
-	     : bpf_map_lookup_elem(map, key)
-		     ? 0
-		     : bpf_map_update_elem(map, key, stack, BPF_NOEXIST);
+	rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
+		 : -KERN_E2BIG;
 	if (rc && rc != -KERN_EEXIST) {
 		*key = (struct weft_stack_key){ 0 };
 		tally(l, WEFT_STACK_LOST, value);
-		return;
 	}
-	kept->key[at] = *key;
-	kept->epoch[at] = epoch;
 }
 
-/* Bump the count of key. Returns true if that was possible; else the ledger
- * says why not. */
-static __always_inline bool count(__u32 epoch, const struct weft_count_key *key,
-				  struct weft_ledger *l, __u64 value)
+/* The key's count in the epoch's table, made if it is new. NULL: the ledger
+ * says why there is none. */
+static __always_inline struct weft_count *
+count_find(void *map, const struct weft_count_key *key, struct weft_ledger *l,
+	   __u64 value)
 {
-	struct weft_count first = { .count = 1, .value = value };
-	__u32 slot = epoch % WEFT_EPOCHS;
-	void *map = bpf_map_lookup_elem(&count_epochs, &slot);
-	struct weft_count *c;
+	const struct weft_count none = { 0 };
+	struct weft_count *c = bpf_map_lookup_elem(map, key);
 	long rc;
 
-	if (!map) {
+	if (c)
+		return c;
+	rc = bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
+	c = bpf_map_lookup_elem(map, key);
+	if (!c)
+		tally(l,
+		      rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL
+					: WEFT_LOST_BUSY,
+		      value);
+	return c;
+}
+
+static __always_inline bool is_same_count(const struct weft_count_key *a,
+					  const struct weft_count_key *b)
+{
+	return a->stack.word[0] == b->stack.word[0] &&
+	       a->stack.word[1] == b->stack.word[1] &&
+	       a->process.start_ns == b->process.start_ns &&
+	       a->process.pid == b->process.pid &&
+	       a->process.exec_seq == b->process.exec_seq &&
+	       a->event == b->event;
+}
+
+static __always_inline struct weft_recent *
+recent_of(__u32 epoch, const struct weft_count_key *key)
+{
+	__u32 at =
+		bpf_get_smp_processor_id() * WEFT_EPOCHS + epoch % WEFT_EPOCHS;
+	struct weft_recents *all = bpf_map_lookup_elem(&recent_counts, &at);
+	__u32 slot = key->stack.word[1] ^ key->process.pid;
+
+	if (!all)
+		return NULL;
+	slot &= WEFT_RECENT_COUNTS - 1;
+	barrier_var(slot);
+	return &all->recent[slot & (WEFT_RECENT_COUNTS - 1)];
+}
+
+/*
+ * Bump the count of key, whose stack is given. Returns true if that was
+ * possible; else the ledger says why not. The key's stack becomes "lost" where
+ * there is no room for it.
+ */
+static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
+				  const struct weft_stack *stack,
+				  struct weft_ledger *l, __u64 value)
+{
+	struct weft_recent *r = recent_of(epoch, key);
+	__u32 slot = epoch % WEFT_EPOCHS;
+	struct weft_count *before;
+	void *map;
+
+	if (r && is_same_count(&r->key, key)) {
+		r->count.count++;
+		r->count.value += value;
+		tally(l, WEFT_COUNTED, value);
+		return true;
+	}
+	keep_stack(epoch, &key->stack, stack, l, value);
+	map = bpf_map_lookup_elem(&count_epochs, &slot);
+	if (!map || !r) {
 		tally(l, WEFT_LOST_BUSY, value);
 		return false;
 	}
-	c = bpf_map_lookup_elem(map, key);
-	if (c) {
-		c->count++;
-		c->value += value;
-	} else {
-		rc = bpf_map_update_elem(map, key, &first, BPF_NOEXIST);
-		if (rc == -KERN_EEXIST) /* another CPU made it just now */
-			c = bpf_map_lookup_elem(map, key);
-		if (rc && !c) {
-			tally(l,
-			      rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL
-						: WEFT_LOST_BUSY,
-			      value);
-			return false;
-		}
-		if (c) {
-			c->count++;
-			c->value += value;
+	/* It has its place in the table from the first, so that what is
+	 * counted here can always be added there. */
+	if (!count_find(map, key, l, value))
+		return false;
+	if (r->count.count) {
+		before = bpf_map_lookup_elem(map, &r->key);
+		if (before) {
+			before->count += r->count.count;
+			before->value += r->count.value;
 		}
 	}
+	r->key = *key;
+	r->count = (struct weft_count){ .count = 1, .value = value };
 	tally(l, WEFT_COUNTED, value);
 	return true;
 }

@@ -59,11 +59,13 @@ static __always_inline void memory_of_tree(struct task_struct *task,
 {
 	struct mm_struct *mm = task->mm;
 
-	bpf_probe_read_kernel(&m->mm, sizeof(m->mm), &task->mm);
+	/* By way of memory: there a pointer becomes a number. */
+	*(volatile __u64 *)&m->mm = (__u64)mm;
 	m->has_sequence = kern_mm_sequence(mm, &m->sequence);
 	m->vdso = (__u64)mm->context.vdso;
 	m->root = kern_mm_tree(mm);
-	m->id = m->mm * MEMORY_SPREAD ^ mm->start_stack ^ mm->exec_vm << 40;
+	m->id = *(volatile __u64 *)&m->mm * MEMORY_SPREAD ^ mm->start_stack ^
+		mm->exec_vm << 40;
 }
 
 /* False: there is no list yet; it is asked for. */

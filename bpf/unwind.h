@@ -6,6 +6,8 @@
  * tests are built from this file. Who includes it provides, before:
  *
  *   unwind_read()       copy of the process's memory; false: not readable
+ *   unwind_read_stack() the same for one or two words of the stack, which lie
+ *                       near each other from frame to frame
  *   unwind_find_place() set u->place to what is mapped executable at an
  *                       address; false: nothing is
  *   unwind_block()      a block of a place's table, NULL: not there
@@ -66,6 +68,8 @@ struct unwind {
 };
 
 static __always_inline bool unwind_read(void *to, __u32 size, __u64 from);
+static __always_inline bool unwind_read_stack(struct unwind *u, __u64 *words,
+					      __u32 n, __u64 from);
 static __always_inline bool unwind_find_place(struct unwind *u, __u64 address);
 static __always_inline const __u32 *unwind_block(const struct weft_table *t,
 						 __u32 block);
@@ -138,7 +142,7 @@ static __always_inline bool unwind_load(struct unwind *u, __u64 *value,
 		u->end = WEFT_END_REGISTER;
 		return false;
 	}
-	if (!unwind_read(value, sizeof(*value), *saved_at)) {
+	if (!unwind_read_stack(u, value, 1, *saved_at)) {
 		u->end = WEFT_END_FAULT;
 		return false;
 	}
@@ -215,7 +219,7 @@ static __always_inline bool unwind_cfa(struct unwind *u,
 	base += (__s64)rule->offset;
 	if (rule->kind == WEFT_RULE_RBP_DEREF ||
 	    rule->kind == WEFT_RULE_RSP_DEREF) {
-		if (!unwind_read(&base, sizeof(base), base)) {
+		if (!unwind_read_stack(u, &base, 1, base)) {
 			u->end = WEFT_END_FAULT;
 			return false;
 		}
@@ -268,14 +272,14 @@ static __always_inline long unwind_by_rule(struct unwind *u,
 		return 1;
 	if (rule->rbp == 2) {
 		/* Beside the return address: one read takes both. */
-		if (!unwind_read(word, sizeof(word), cfa - sizeof(word)))
+		if (!unwind_read_stack(u, word, 2, cfa - sizeof(word)))
 			return unwind_end(u, WEFT_END_FAULT);
 		u->rbp = word[0];
 		rbp_at = 0;
 	} else {
 		if (!unwind_saved(u, rule->rbp, cfa, &rbp_at))
 			return 1;
-		if (!unwind_read(&word[1], sizeof(word[1]), cfa - 8))
+		if (!unwind_read_stack(u, &word[1], 1, cfa - 8))
 			return unwind_end(u, WEFT_END_FAULT);
 	}
 	u->rbp_at = rbp_at;
@@ -322,7 +326,7 @@ static __always_inline long unwind_by_frame_pointer(struct unwind *u)
 		return unwind_end(u, WEFT_END_ROOT);
 	if (u->rbp % 8 || u->rbp - u->sp > UNWIND_FRAME_MAX)
 		return unwind_end(u, WEFT_END_NO_FRAME);
-	if (!unwind_read(frame, sizeof(frame), u->rbp))
+	if (!unwind_read_stack(u, frame, 2, u->rbp))
 		return unwind_end(u, WEFT_END_FAULT);
 	/* Where a chain begins there may be none: the register is also used
 	 * for other things. One that began well goes on well. */

@@ -21,6 +21,10 @@ struct hash {
 };
 
 enum {
+	/* Reading so much of the stack at a time costs little more than
+	 * reading a word, and has the next few frames too. Power of 2. */
+	WINDOW_WORDS = 32,
+	PAGE_MASK = 4095,
 	RULES_CACHED = 4096, /* power of 2 */
 	RULE_OFFSET_BITS = 40
 };
@@ -39,7 +43,11 @@ struct walk {
 	struct hash hash;
 	__u32 n; /* frames in the stack so far, kernel's included */
 	struct weft_stack stack;
+	bool has_registers; /* below */
 	struct unwind_registers registers;
+	__u64 window_start; /* address of the stack memory below */
+	__u32 window_bytes; /* 0: none was read */
+	__u64 window[WINDOW_WORDS];
 	struct mappings mappings;
 	struct cached_rule rules[RULES_CACHED];
 };
@@ -67,6 +75,38 @@ static __always_inline void hash_word(struct hash *h, __u32 i, __u64 word)
 static __always_inline bool unwind_read(void *to, __u32 size, __u64 from)
 {
 	return !bpf_probe_read_user(to, size, (const void *)from);
+}
+
+static __always_inline bool unwind_read_stack(struct unwind *u, __u64 *words,
+					      __u32 n, __u64 from)
+{
+	struct walk *w = (struct walk *)u;
+	__u64 at = from - w->window_start;
+	__u32 bytes = PAGE_MASK + 1 - (from & PAGE_MASK), slot;
+
+	if (from % 8)
+		return unwind_read(words, n * sizeof(*words), from);
+	if (w->window_bytes < n * sizeof(*words) ||
+	    at > w->window_bytes - n * sizeof(*words)) {
+		/* Not into the next page, which may not be there. */
+		if (bytes < n * sizeof(*words))
+			return unwind_read(words, n * sizeof(*words), from);
+		if (bytes > sizeof(w->window))
+			bytes = sizeof(w->window);
+		w->window_bytes = 0;
+		if (!unwind_read(w->window, bytes, from))
+			return false;
+		w->window_start = from;
+		w->window_bytes = bytes;
+		at = 0;
+	}
+	slot = at / 8;
+	for (__u32 i = 0; i < n; i++) {
+		barrier_var(slot);
+		words[i] = w->window[slot & (WINDOW_WORDS - 1)];
+		slot++;
+	}
+	return true;
 }
 
 static __always_inline bool unwind_find_place(struct unwind *u, __u64 address)
@@ -108,7 +148,15 @@ static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
 static __always_inline struct unwind_registers *
 unwind_registers(struct unwind *u)
 {
-	return &((struct walk *)u)->registers;
+	struct walk *w = (struct walk *)u;
+
+	/* Only odd rules need them all. */
+	if (!w->has_registers)
+		bpf_probe_read_kernel(
+			w->registers.pt, sizeof(w->registers.pt),
+			(void *)bpf_task_pt_regs(bpf_get_current_task_btf()));
+	w->has_registers = true;
+	return &w->registers;
 }
 
 static __always_inline void unwind_push(struct unwind *u, __u64 address)
@@ -155,13 +203,13 @@ static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
 /* In a system call the saved address is the one after `syscall`. But execve()
  * leaves by the first instruction of a program, and a signal that comes at
  * the end of a call by that of its handler. */
-static __always_inline bool is_after_syscall(const struct pt_regs *regs)
+static __always_inline bool is_after_syscall(long call, __u64 pc)
 {
 	const __u8 syscall_instruction[2] = { 0x0f, 0x05 };
 	__u8 code[2];
 
-	return (long)regs->orig_rax >= 0 &&
-	       unwind_read(code, sizeof(code), regs->rip - sizeof(code)) &&
+	return call >= 0 &&
+	       unwind_read(code, sizeof(code), pc - sizeof(code)) &&
 	       code[0] == syscall_instruction[0] &&
 	       code[1] == syscall_instruction[1];
 }
@@ -173,20 +221,20 @@ static __always_inline void walk_user(struct task_struct *task, struct walk *w,
 {
 	struct weft_stack *s = &w->stack;
 	struct unwind *u = &w->unwind;
-	struct pt_regs *regs = (void *)&w->registers.pt;
+	const struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
+	__u16 code_segment = 0;
 
-	if (bpf_probe_read_kernel(regs, sizeof(*regs),
-				  (const void *)bpf_task_pt_regs(task)))
-		return;
+	bpf_probe_read_kernel(&code_segment, sizeof(code_segment), &regs->cs);
 	u->pc = regs->rip;
 	u->sp = regs->rsp;
 	u->rbp = regs->rbp;
 	u->rbx = regs->rbx;
 	u->end = WEFT_END_DEPTH;
-	s->user_leaf_exact = !u->in_kernel || !is_after_syscall(regs);
+	s->user_leaf_exact =
+		!u->in_kernel || !is_after_syscall(regs->orig_rax, u->pc);
 	u->is_after = !s->user_leaf_exact;
 	u->knows_all = true;
-	if ((regs->cs & 0xffff) == KERN_USER32_CS) {
+	if (code_segment == KERN_USER32_CS) {
 		unwind_push(u, u->pc);
 		u->end = WEFT_END_COMPAT;
 	} else if (!memory_of(task, &w->mappings.memory, epoch)) {
@@ -207,6 +255,8 @@ static __always_inline void walk_begin(struct walk *w, __u32 epoch,
 	__builtin_memset(&w->unwind, 0, sizeof(w->unwind));
 	w->unwind.in_kernel = in_kernel;
 	w->hash = (struct hash){ 0 };
+	w->has_registers = false;
+	w->window_bytes = 0;
 	w->n = 0;
 	w->mappings.epoch = epoch;
 	w->mappings.generation = table_generation;

@@ -27,18 +27,13 @@ enum {
 	TIMER_EVENT = 0
 };
 
-struct tick {
-	struct walk walk;
-	struct kept kept;
-};
-
 /* One per CPU, set before load. The timer interrupts the other programs, so
  * its scratch is its own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct tick);
+	__type(value, struct walk);
 } tick_scratch SEC(".maps");
 
 static __always_inline __u64 period_of_this_cpu(__u32 epoch)
@@ -55,10 +50,10 @@ int on_tick(struct bpf_perf_event_data *ctx)
 	__u64 value = period_of_this_cpu(epoch);
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct weft_ledger *l = ledger_find(epoch, TIMER_EVENT);
-	struct tick *t = bpf_map_lookup_elem(&tick_scratch, &cpu);
+	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &cpu);
 	struct weft_count_key key = { .event = TIMER_EVENT };
 
-	if (!l || !t)
+	if (!l || !w)
 		return 0; /* cannot be: array maps have all their slots */
 	tally(l, WEFT_FIRED, value);
 	if (task->pid == 0) {
@@ -69,10 +64,9 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		tally(l, WEFT_FILTERED, value);
 		return 0;
 	}
-	key.stack = walk(ctx, task, &t->walk, epoch);
+	key.stack = walk(ctx, task, w, epoch);
 	key.process = identity_of(task);
-	keep_stack(epoch, &key.stack, &t->walk.stack, &t->kept, l, value);
-	if (count(epoch, &key, l, value))
+	if (count(epoch, &key, &w->stack, l, value))
 		send_detail(epoch, task, &key, l, value);
 	return 0;
 }
@@ -127,14 +121,14 @@ SEC("raw_tp")
 int prove_mapping(void *ctx)
 {
 	__u32 zero = 0;
-	struct tick *t = bpf_map_lookup_elem(&tick_scratch, &zero);
+	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &zero);
 	struct mappings *all;
 	struct mapping *m;
 
 	proof.start = proof.end = proof.file_offset = 0;
-	if (!t)
+	if (!w)
 		return 0;
-	all = &t->walk.mappings;
+	all = &w->mappings;
 	m = &all->mapping[0];
 	memory_of_tree(bpf_get_current_task_btf(), &all->memory);
 	if (!mapping_from_tree(all, proof.address, m))

@@ -195,6 +195,22 @@ struct weft_count {
 	__u64 value; /* in the event's unit */
 };
 
+/* What one CPU counted of late, beside the table of counts: a sample that is
+ * where another was costs one line of memory. */
+enum {
+	WEFT_RECENT_COUNTS = 256 /* power of 2 */
+};
+
+struct weft_recent {
+	struct weft_count_key key;
+	struct weft_count count; /* not in the table yet */
+	__u64 pad;
+};
+
+struct weft_recents {
+	struct weft_recent recent[WEFT_RECENT_COUNTS];
+};
+
 /*
  * Where firings and choices end. The kernel counts the first group; the
  * collector adds the second. WEFT_LEDGER_NAMES in collector/ledger.c has the

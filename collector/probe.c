@@ -29,6 +29,7 @@ struct probe {
 	struct weft_count_key *count_keys;
 	struct weft_count *counts;   /* DRAIN_BATCH x n_possible_cpus */
 	struct weft_ledger *ledgers; /* n_possible_cpus */
+	struct weft_recents *recents;
 };
 
 __attribute__((format(printf, 2, 0))) static int
@@ -52,7 +53,8 @@ uint64_t probe_memory(const struct probe_opts *opts)
 	uint64_t count = ELEMENT + sizeof(struct weft_count_key) +
 			 PER_CPU_ALIGN + cpus * sizeof(struct weft_count);
 
-	return WEFT_EPOCHS * (uint64_t)opts->max_stacks * (stack + 2 * count) +
+	return WEFT_EPOCHS * ((uint64_t)opts->max_stacks * (stack + 2 * count) +
+			      cpus * sizeof(struct weft_recents)) +
 	       opts->ring_bytes;
 }
 
@@ -104,6 +106,7 @@ static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
 		{ skel->maps.counts_1, 2 * opts->max_stacks },
 		{ skel->maps.samples, opts->ring_bytes },
 		{ skel->maps.tick_scratch, cpus },
+		{ skel->maps.recent_counts, WEFT_EPOCHS * cpus },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
@@ -124,8 +127,9 @@ static int make_buffers(struct probe *p)
 	p->counts = calloc((size_t)DRAIN_BATCH * p->n_possible_cpus,
 			   sizeof(*p->counts));
 	p->ledgers = calloc(p->n_possible_cpus, sizeof(*p->ledgers));
+	p->recents = calloc(1, sizeof(*p->recents));
 	if (!p->stack_keys || !p->stacks || !p->count_keys || !p->counts ||
-	    !p->ledgers)
+	    !p->ledgers || !p->recents)
 		return -ENOMEM;
 	return 0;
 }
@@ -210,6 +214,7 @@ void probe_close(struct probe *p)
 	free(p->count_keys);
 	free(p->counts);
 	free(p->ledgers);
+	free(p->recents);
 	free(p);
 }
 
@@ -451,13 +456,45 @@ static int take_counts(struct probe *p, uint32_t n, struct shape *shape)
 		const struct weft_count *by_cpu =
 			p->counts + (size_t)i * p->n_possible_cpus;
 		uint64_t count = 0, value = 0;
-		int rc;
+		int rc = 0;
 
 		for (int cpu = 0; cpu < p->n_possible_cpus; cpu++) {
 			count += by_cpu[cpu].count;
 			value += by_cpu[cpu].value;
 		}
-		rc = shape_add_count(shape, &p->count_keys[i], count, value);
+		/* None: all of it is still among the recent ones. */
+		if (count)
+			rc = shape_add_count(shape, &p->count_keys[i], count,
+					     value);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* What CPUs counted beside the table. A key can come here and there, and of
+ * several CPUs: the batch adds up. */
+static int take_recents(struct probe *p, uint32_t epoch, struct shape *shape)
+{
+	int fd = bpf_map__fd(p->skel->maps.recent_counts);
+
+	for (int cpu = 0; cpu < p->n_possible_cpus; cpu++) {
+		uint32_t slot =
+			(uint32_t)cpu * WEFT_EPOCHS + epoch % WEFT_EPOCHS;
+		int rc = bpf_map_lookup_elem(fd, &slot, p->recents);
+
+		for (int i = 0; i < WEFT_RECENT_COUNTS && !rc; i++) {
+			const struct weft_recent *r = &p->recents->recent[i];
+
+			if (r->count.count)
+				rc = shape_add_count(shape, &r->key,
+						     r->count.count,
+						     r->count.value);
+		}
+		if (rc)
+			return rc;
+		memset(p->recents, 0, sizeof(*p->recents));
+		rc = bpf_map_update_elem(fd, &slot, p->recents, BPF_ANY);
 		if (rc)
 			return rc;
 	}
@@ -475,6 +512,8 @@ int probe_drain(struct probe *p, uint32_t epoch, struct shape *shape,
 	int rc = drain_map(bpf_map__fd(counts), p->count_keys, p->counts,
 			   take_counts, p, shape);
 
+	if (!rc)
+		rc = take_recents(p, epoch, shape);
 	if (!rc)
 		rc = drain_map(bpf_map__fd(stacks), p->stack_keys, p->stacks,
 			       take_stacks, p, shape);

@@ -43,6 +43,13 @@ static __always_inline bool unwind_read(void *to, __u32 size, __u64 from)
 	       (ssize_t)size;
 }
 
+static __always_inline bool unwind_read_stack(struct unwind *u, __u64 *words,
+					      __u32 n, __u64 from)
+{
+	(void)u;
+	return unwind_read(words, n * (__u32)sizeof(*words), from);
+}
+
 static __always_inline bool unwind_find_place(struct unwind *u, __u64 address)
 {
 	const struct double_maps *maps = ((struct walk *)u)->maps;
