@@ -17,17 +17,28 @@
 # stack must be broken and be the one frame a: nothing may be made up.
 #
 # So a frame that is missing, made up, unknown, or of another function makes a
-# stack wrong. What ran before main or after it (only frames of the C library
-# and _start) has no known chain but must be complete; it is counted apart, as
-# are samples from before the file's table was built, which only the variant's
-# mode `memory` may have: its file is always a new one.
+# stack wrong. Counted apart are:
+#
+#   start      what ran before main or after it: complete, and only frames of
+#              the C library and _start
+#   lost       the same, but broken: the first instructions of a thread, a
+#              switch of stacks under way, start-up code without unwind entries;
+#              few, and nothing is made up of ours
+#   pending    from before the file's table was built or its names were known,
+#              in mode `memory` only, whose file is a new one each time
 #
 # Prints a line for each variant/mode, by tabs: samples, of them whole (the
-# chain to its end), right, start, pending, wrong; and before it the wrong
-# stacks, each with the reason that the walk gave for its end.
+# chain to its end), right, start, lost, pending, wrong; and before it the
+# wrong stacks, each with the reason that the walk gave for its end.
 BEGIN {
 	FS = OFS = "\t"
 	FRAMES_MAX = 127
+	added["_init"]
+	added["_fini"]
+	added["frame_dummy"]
+	added["register_tm_clones"]
+	added["deregister_tm_clones"]
+	added["__do_global_dtors_aux"]
 }
 
 function is_library(path)
@@ -58,7 +69,8 @@ function word(kind, path, address, name)
 		return name
 	# A static program has the C library in it: all that is not ours. The end
 	# of a coroutine has no name there, being the byte before a function.
-	if (path ~ /static/ || name == "_init" ||
+	# What compilers add to each program is the library's, too.
+	if (path ~ /static/ || name in added ||
 	    name == "" && is_stub(path, address))
 		return "~"
 	return sprintf("[%s+0x%x]", name, address)
@@ -123,16 +135,19 @@ function match_one(status, k, last)
 	return 0
 }
 
-function judge(chain, status, text, i, n, best, one, way, ways)
+function judge(chain, status, ended, text, i, n, best, one, way, ways)
 {
 	n = split(text, frame, ";")
 	body = n
 	while (body > 0 && frame[body] == "~")
 		body--
 	after = n - body
-	if (status == "complete" &&
-	    (body == 0 || body == 1 && frame[1] == "_start"))
-		return "start"
+	if (body == 0 || body == 1 && frame[1] == "_start") {
+		if (status == "complete")
+			return "start"
+		if (status == "broken" && ended != "table_pending")
+			return "lost"
+	}
 	best = 0
 	ways = split(chain, way, "|")
 	for (i = 1; i <= ways; i++) {
@@ -171,8 +186,9 @@ $1 == "F" {
 }
 $1 == "S" && ($2 in label) && $5 != "no_user" {
 	name = label[$2]
-	verdict = judge(chain_of[$2], $5, folded[$3])
-	if (verdict == "wrong" && $6 == "table_pending" && name ~ /\/memory$/)
+	verdict = judge(chain_of[$2], $5, $6, folded[$3])
+	if (verdict == "wrong" && name ~ /\/memory$/ &&
+	    ($6 == "table_pending" || folded[$3] ~ /\[\+0x/))
 		verdict = "pending"
 	samples[name] += $4
 	n_of[name, verdict] += $4
@@ -184,7 +200,7 @@ END {
 		name = order[i]
 		print "MODE", name, samples[name], n_of[name, "whole"] + 0,
 			n_of[name, "whole"] + n_of[name, "right"] + 0,
-			n_of[name, "start"] + 0, n_of[name, "pending"] + 0,
-			n_of[name, "wrong"] + 0
+			n_of[name, "start"] + 0, n_of[name, "lost"] + 0,
+			n_of[name, "pending"] + 0, n_of[name, "wrong"] + 0
 	}
 }

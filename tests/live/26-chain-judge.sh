@@ -47,11 +47,11 @@ judged() {
 	count=$((count + 1))
 	facts "$3" "${4:-complete}" "${5:-marked}" "$2" |
 		awk -f "$here/25-whole-stacks.awk" | awk -F '\t' '
-		BEGIN { split("x x x whole right start pending wrong", word, " ") }
+		BEGIN { split("x x x whole right start lost pending wrong", word, " ") }
 		$1 == "MODE" {
-			for (i = 4; i <= 8 && !$i; i++)
+			for (i = 4; i <= 9 && !$i; i++)
 				;
-			print (i <= 8 ? word[i] : "absent")
+			print (i <= 9 ? word[i] : "absent")
 		}' >"$dir/verdict"
 	if [ "$(cat "$dir/verdict")" = "$1" ]; then
 		echo "ok $count - $3 ${4-} of $2 is $1"
@@ -86,7 +86,10 @@ judged wrong "$plain" slmabcc   # beyond the leaf
 judged wrong "$plain" slmabc broken fault
 judged wrong "$plain" bc broken no_frame
 judged wrong "$plain" bc truncated depth # not so deep as to be cut
-judged wrong "$plain" l broken fault
+judged lost "$plain" l broken fault
+judged lost "$plain" sl broken fault
+judged wrong "$plain" l broken table_pending
+judged wrong "$plain" u broken fault
 judged absent "$plain" '' no_user
 judged wrong "$plain" slmabc broken table_pending
 judged whole '_start;~;main;chain_a*3;chain_b' slmaaab

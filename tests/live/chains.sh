@@ -45,12 +45,14 @@ chains_judge() {
 }
 
 # chains_check VARIANT [PER_MILLE]: print its figures, a line for each mode, and
-# the most frequent of its wrong stacks; of no mode may any be wrong, or so many.
-# Too few samples would show nothing, and most of them must be in the innermost.
+# the most frequent of its wrong stacks; of no mode may any be wrong, or so many,
+# and only 1 % lost. Too few samples would show nothing, and most of them must be
+# in the innermost.
 chains_check() {
 	awk -F '\t' -v variant="$1/" 'index($2, variant) == 1 && $1 == "MODE" {
 		printf "%-36s %5d samples, %5d whole, %d right, %d outside main, " \
-			"%d pending, %d WRONG\n", $2, $3, $4, $5, $6, $7, $8 }
+			"%d lost, %d pending, %d WRONG\n", $2, $3, $4, $5, $6,
+			$7, $8, $9 }
 		' "$dir/judged" | say
 	awk -F '\t' -v variant="$1/" 'index($2, variant) == 1 &&
 		$1 == "WRONG" { print $3 "\t" $2 "\t" $4 "\t" $5 }' "$dir/judged" |
@@ -59,7 +61,7 @@ chains_check() {
 		"$(awk -F '\t' -v variant="$1/" -v most="${2:-0}" '
 			index($2, variant) != 1 || $1 != "MODE" { next }
 			{ modes++ }
-			$8 * 1000 > most * $3 || $4 < 20 || $4 < $3 / 2 ||
-				$6 > $3 / 10 { bad = 1 }
+			$9 * 1000 > most * $3 || $7 > $3 / 100 || $4 < 20 ||
+				$4 < $3 / 2 || $6 > $3 / 10 { bad = 1 }
 			END { print (modes > 0 && !bad) }' "$dir/judged")"
 }
