@@ -10,15 +10,19 @@ set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/../live/live.sh"
 interop="$tests/interop"
-check_program=${UNWIND_CHECK:-$WEFT_BUILD/tests/unwind-check}
 stops=${UNWIND_STOPS:-40}
 command -v gdb >/dev/null || live_skip "needs gdb"
-[ -x "$check_program" ] || live_skip "needs $check_program"
 
 # Called through wait_for.
 # shellcheck disable=SC2317
 is_stopped() {
 	! grep -L '^State:.*[Tt] (' /proc/"$1"/task/*/status | grep -q .
+}
+
+ours() {
+	"$WEFT_BUILD/unwind/compare" --print "$1" |
+		sed 's/^THREAD \([0-9]*\) \(.*\)/thread\t\1\nend\t\2/
+			s/^ *0x/frame\t0x/'
 }
 
 theirs() {
@@ -41,7 +45,7 @@ against_gdb() {
 		sleep "0.0$(shuf -i 10-99 -n 1)"
 		kill -STOP $program
 		wait_for 10 is_stopped $program
-		"$check_program" $program >"$dir/ours"
+		ours $program >"$dir/ours"
 		theirs $program >"$dir/theirs"
 		kill -CONT $program
 		awk -f "$interop/compare-frames.awk" "$dir/ours" "$dir/theirs" \
