@@ -61,7 +61,7 @@ heading() {
 
 tables="python3 sqlite3 openssl xz gzip cc1 redis postgres postgres_parallel
 	nginx perl rust"
-others="go node java"
+others="go node java java_pointers"
 if [ -n "${BENCH_PROGRAMS-}" ]; then
 	heading program
 	for program in $BENCH_PROGRAMS; do

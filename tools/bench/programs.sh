@@ -304,6 +304,7 @@ start_node() {
 }
 exe_node='*/node*'
 
+# start_java [OPTION]
 start_java() {
 	mkdir -p "$dir/java"
 	cat >"$dir/java/Work.java" <<-'JAVA'
@@ -332,6 +333,11 @@ start_java() {
 			}
 		}
 	JAVA
-	start_on "$all_cpus" java "$dir/java/Work.java"
+	start_on "$all_cpus" java "$@" "$dir/java/Work.java"
 }
 exe_java='*/java'
+
+start_java_pointers() {
+	start_java -XX:+PreserveFramePointer
+}
+exe_java_pointers='*/java'
