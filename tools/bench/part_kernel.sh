@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # Kernel time of one sample, ours against bpftrace, as the kernel itself times
-# programs; in turn, on stacks of known depth on every CPU, with and without
-# frame pointers and unwind tables, and on programs as Debian ships them.
+# programs; both at once, on stacks of known depth on every CPU, with and
+# without frame pointers and unwind tables, and on programs as Debian ships
+# them.
 set -eu
 bench=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/bench/measure.sh
@@ -11,7 +12,7 @@ bench=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/bench/programs.sh
 . "$bench/programs.sh"
 slice=$((seconds < 5 ? seconds : 5))
-title "kernel: ns of a sample, $pairs times $slice s of each in turn"
+title "kernel: ns of a sample, each load $pairs times for $slice s"
 needs_root kernel
 needs bpftrace
 bpftool=/usr/sbin/bpftool
@@ -19,32 +20,22 @@ bpftool=/usr/sbin/bpftool
 
 stats_before=$(sysctl -n kernel.bpf_stats_enabled)
 peer=
+stop_peer() {
+	[ -n "$peer" ] || return 0
+	kill -KILL "$peer" 2>/dev/null || true
+	wait "$peer" 2>/dev/null || true
+	peer=
+}
 kernel_end() {
 	sysctl -q "kernel.bpf_stats_enabled=$stats_before"
-	[ -z "$peer" ] || kill -KILL "$peer" 2>/dev/null || true
+	stop_peer
 	measure_end
 }
 trap kernel_end EXIT
+sysctl -q kernel.bpf_stats_enabled=0
 
-# run_weft COMM: without the first interval, in which tables may be missing.
-run_weft() {
-	quietly "$weft" record -q -a --self-cost -d $((slice + 1)) \
-		-o "$dir/k.db"
-	ask "$dir/k.db" 'SELECT round(sum(bpf_run_ns) * 1.0 / sum(bpf_run_count), 1)
-		FROM interval WHERE id > (SELECT min(id) FROM interval)' \
-		>>"$dir/weft"
-	ask "$dir/k.db" "SELECT round(100.0 * sum(iif(p.comm = '$1', t.count, 0))
-		/ sum(t.count), 1)
-		FROM stack_total t JOIN process p ON p.id = t.process_id" \
-		>>"$dir/on_load"
-	ask "$dir/k.db" "SELECT round(sum(1.0 * t.count * s.depth) / sum(t.count), 1)
-		FROM stack_total t JOIN stack s ON s.id = t.stack_id
-		JOIN process p ON p.id = t.process_id WHERE p.comm = '$1'" \
-		>>"$dir/frames"
-}
-
-# What is seen of it is thrown away: naming all of it takes longer than that.
-run_bpftrace() {
+# Its programs are known by its own file descriptors: others may record, too.
+start_bpftrace() {
 	bpftrace -e 'profile:hz:997 { @[kstack, ustack, pid] = count(); }' \
 		>"$dir/said" 2>&1 &
 	peer=$!
@@ -60,43 +51,74 @@ run_bpftrace() {
 		fi
 		sleep 0.1
 	done
-	sysctl -q kernel.bpf_stats_enabled=1
-	sleep "$slice"
-	$bpftool prog show id "$(cat "$dir/id")" >"$dir/shown"
-	sysctl -q "kernel.bpf_stats_enabled=$stats_before"
-	kill -KILL $peer
-	wait $peer 2>/dev/null || true
-	peer=
-	sed -n 's/.*run_time_ns \([0-9]*\) run_cnt \([0-9]*\).*/\1 \2/p' \
-		"$dir/shown" | awk '{ printf "%.1f\n", $1 / $2 }' >>"$dir/bpftrace"
 }
 
-# compare WORDS COMM YARDSTICK GOAL START...: what the load that START starts
-# costs; YARDSTICK is what bpftrace costs on another load, or empty.
-compare() {
-	words=$1
+# The kernel times programs for as long as weft asks it to, so the two are of
+# the same time, but for the first interval, in which tables may be missing. What
+# bpftrace has seen is thrown away: naming all of it takes longer than that.
+bpftrace_cost() {
+	$bpftool prog show id "$(cat "$dir/id")" |
+		sed -n 's/.*run_time_ns \([0-9]*\) run_cnt \([0-9]*\).*/\1 \2/p'
+}
+measure_both() {
+	start_bpftrace
+	rm -f "$dir/k.db"*
+	"$weft" record -q -a --self-cost -d $((slice + 1)) -o "$dir/k.db" \
+		2>"$dir/said" &
+	recorder=$!
+	until before=$(ask "$dir/k.db" 'SELECT max(id) FROM interval' 2>/dev/null) &&
+		[ -n "$before" ]
+	do
+		kill -0 $recorder 2>/dev/null || {
+			cat "$dir/said" >&2
+			exit 1
+		}
+		sleep 0.2
+	done
+	bpftrace_cost >"$dir/cost"
+	wait $recorder
+	bpftrace_cost >>"$dir/cost"
+	stop_peer
+	ask "$dir/k.db" "
+		SELECT round((SELECT sum(bpf_run_ns) * 1.0 / sum(bpf_run_count)
+			FROM interval WHERE id > $before), 1),
+		  round(100.0 * sum(iif(p.comm = '$comm', t.count, 0))
+			/ sum(t.count), 1),
+		  round(sum(iif(p.comm = '$comm', 1.0 * t.count * s.depth, 0))
+			/ sum(iif(p.comm = '$comm', t.count, 0)), 1)
+		FROM stack_total t JOIN stack s ON s.id = t.stack_id
+		JOIN process p ON p.id = t.process_id" | tr '|\n' '  '
+	awk 'NR == 1 { ns = $1; n = $2 }
+		END { printf "%.1f\n", ($1 - ns) / ($2 - n) }' "$dir/cost"
+}
+
+# measure NAME COMM START...: one load; a line of $dir/of_NAME for each time:
+# ours, % of samples on the load, frames, theirs
+measure() {
+	name=$1
 	comm=$2
-	yardstick=$3
-	goal=$4
-	shift 4
-	rm -f "$dir/weft" "$dir/bpftrace" "$dir/on_load" "$dir/frames"
+	shift 2
 	"$@"
 	sleep 1
-	i=0
-	while [ $i -lt "$pairs" ]; do
-		run_weft "$comm"
-		run_bpftrace
-		i=$((i + 1))
-	done
+	measure_both >>"$dir/of_$name"
 	stop_load
-	ours=$(median "$dir/weft")
-	theirs=$(median "$dir/bpftrace")
-	: "${yardstick:=$theirs}"
-	printf '%-34s %6s %8s %-18s %8s %-18s %6.3f %5s %5s\n' "$words" \
-		"$(median "$dir/frames")" "$ours" "$(spread "$dir/weft")" \
-		"$theirs" "$(spread "$dir/bpftrace")" \
-		"$(awk "BEGIN { print $ours / $yardstick }")" "$goal" \
-		"$(median "$dir/on_load")"
+}
+
+# row WORDS NAME YARDSTICK GOAL: YARDSTICK is the load whose cost to bpftrace
+# ours is a part of.
+row() {
+	cut -d ' ' -f 1 "$dir/of_$2" >"$dir/weft"
+	cut -d ' ' -f 2 "$dir/of_$2" >"$dir/on_load"
+	cut -d ' ' -f 3 "$dir/of_$2" >"$dir/frames"
+	cut -d ' ' -f 4 "$dir/of_$2" >"$dir/bpftrace"
+	paste -d ' ' "$dir/of_$2" "$dir/of_$3" |
+		awk '{ printf "%.3f\n", $1 / $8 }' >"$dir/ratio"
+	printf '%-32s %6s %8s %-17s %8s %-17s %6s %-14s %5s %5s\n' "$1" \
+		"$(median "$dir/frames")" \
+		"$(median "$dir/weft")" "$(spread "$dir/weft")" \
+		"$(median "$dir/bpftrace")" "$(spread "$dir/bpftrace")" \
+		"$(median "$dir/ratio")" "$(spread "$dir/ratio")" \
+		"$4" "$(median "$dir/on_load")"
 }
 
 # on_all COMMAND...: on every CPU
@@ -112,22 +134,35 @@ if [ -n "${BENCH_REALTIME-}" ]; then
 	chrt -f -p 2 $$
 	before_load="chrt -f 1"
 fi
-printf '%-34s %6s %8s %-18s %8s %-18s %6s %5s %5s\n' load frames weft range \
-	bpftrace range ratio goal 'on it'
-for depth in 5 20 60; do
-	[ $depth = 20 ] && goal=0.2 || goal=
-	compare "depth $depth, frame pointers" deep_pointers "" "$goal" \
-		on_all "$load/deep_pointers" $depth 3600
-	pointers=$theirs
-	compare "depth $depth, frame pointers and table" deep "" "" \
-		on_all "$load/deep" $depth 3600
-	[ $depth = 20 ] && goal=0.333 || goal=
-	compare "depth $depth, table *" deep_tables "$pointers" "$goal" \
-		on_all "$load/deep_tables" $depth 3600
+depths="5 20 60"
+i=0
+while [ $i -lt "$pairs" ]; do
+	for depth in $depths; do
+		for kind in deep_pointers deep deep_tables; do
+			measure "$kind$depth" $kind \
+				on_all "$load/$kind" "$depth" 3600
+		done
+	done
+	measure python3 python3 start_python3
+	measure cc1 cc1 start_cc1
+	i=$((i + 1))
 done
-compare "python3" python3 "" 0.5 start_python3
-compare "cc1 -O3" cc1 "" 0.5 start_cc1
-echo "* against what bpftrace costs with frame pointers: without them it sees" \
-	"a frame or two"
+
+printf '%-32s %6s %8s %-17s %8s %-17s %6s %-14s %5s %5s\n' load frames weft \
+	range bpftrace range ratio range goal 'on it'
+for depth in $depths; do
+	at_20() {
+		[ "$depth" != 20 ] || echo "$1"
+	}
+	row "depth $depth, frame pointers" "deep_pointers$depth" \
+		"deep_pointers$depth" "$(at_20 0.2)"
+	row "depth $depth, pointers and table" "deep$depth" "deep$depth" ""
+	row "depth $depth, table *" "deep_tables$depth" "deep_pointers$depth" \
+		"$(at_20 0.333)"
+done
+row "python3" python3 python3 0.5
+row "cc1 -O3" cc1 cc1 0.5
+echo "* against what bpftrace costs with frame pointers; without them it sees a" \
+	"frame or two"
 echo "on it: % of samples that were on the load; if fewer than 95, the machine" \
 	"is too busy"
