@@ -153,10 +153,12 @@ static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
 		return false;
 	if (r->count.count) {
 		before = bpf_map_lookup_elem(map, &r->key);
-		if (before) {
-			before->count += r->count.count;
-			before->value += r->count.value;
+		if (!before) { /* cannot be: it was made first */
+			tally(l, WEFT_LOST_BUSY, value);
+			return false;
 		}
+		before->count += r->count.count;
+		before->value += r->count.value;
 	}
 	r->key = *key;
 	r->count = (struct weft_count){ .count = 1, .value = value };

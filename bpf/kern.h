@@ -77,8 +77,8 @@ struct maple_tree {
 
 struct mm_struct {
 	struct maple_tree mm_mt; /* since 6.1 */
-	unsigned long start_stack, exec_vm;
 	struct {
+		__u64 ctx_id; /* of x86: no two memories ever have the same */
 		void *vdso;
 	} context;
 };

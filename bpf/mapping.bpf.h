@@ -64,8 +64,7 @@ static __always_inline void memory_of_tree(struct task_struct *task,
 	m->has_sequence = kern_mm_sequence(mm, &m->sequence);
 	m->vdso = (__u64)mm->context.vdso;
 	m->root = kern_mm_tree(mm);
-	m->id = *(volatile __u64 *)&m->mm * MEMORY_SPREAD ^ mm->start_stack ^
-		mm->exec_vm << 40;
+	m->id = mm->context.ctx_id * MEMORY_SPREAD;
 }
 
 /* False: there is no list yet; it is asked for. */
@@ -197,7 +196,7 @@ static __always_inline bool mapping_still_holds(const struct memory *memory,
 						const struct mapping *m)
 {
 	struct vm_area_struct *vma = (void *)m->vma;
-	__u64 start = 0, end = 0;
+	__u64 start = 0, end = 0, page = 0;
 	struct mm_struct *mm = NULL;
 	struct file *f = NULL;
 	struct inode *inode = NULL;
@@ -205,8 +204,11 @@ static __always_inline bool mapping_still_holds(const struct memory *memory,
 	if (bpf_core_read(&start, sizeof(start), &vma->vm_start) ||
 	    bpf_core_read(&end, sizeof(end), &vma->vm_end) ||
 	    bpf_core_read(&mm, sizeof(mm), &vma->vm_mm) ||
+	    bpf_core_read(&page, sizeof(page), &vma->vm_pgoff) ||
 	    bpf_core_read(&f, sizeof(f), &vma->vm_file) ||
 	    (f && bpf_core_read(&inode, sizeof(inode), &f->f_inode)))
+		return false;
+	if (f && (page << WEFT_TABLE_PAGE_BITS) - start != m->place.bias)
 		return false;
 	return start == m->place.start && end == m->place.end &&
 	       (__u64)mm == memory->mm && (__u64)inode == m->inode;
@@ -281,7 +283,10 @@ static __always_inline struct mapping *mapping_find(struct mappings *all,
 	    address >= m->place.start && address < m->place.end) {
 		if (memory->has_sequence && m->sequence == memory->sequence)
 			return m;
-		if (!mappings_are_listed && mapping_still_holds(memory, m)) {
+		/* Kernels without a sequence leave a freed mapping as it was:
+		 * there it proves nothing. */
+		if (memory->has_sequence && !mappings_are_listed &&
+		    mapping_still_holds(memory, m)) {
 			m->sequence = memory->sequence;
 			return m;
 		}

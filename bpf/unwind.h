@@ -101,7 +101,8 @@ static __always_inline __u32 unwind_search(const __u32 *rows, __u32 first,
 	return rows[low & in_block];
 }
 
-/* The rule for a byte of a file, by its offset. False: none is known. */
+/* The rule for a byte of a file, by its offset; WEFT_RULE_NONE outside of what
+ * the table describes. False: the table is gone. */
 static __always_inline bool unwind_find(const struct weft_table *t,
 					__u64 offset, struct weft_rule *rule)
 {
@@ -112,8 +113,10 @@ static __always_inline bool unwind_find(const struct weft_table *t,
 	__u32 at, first, n, number;
 	const __u32 *words;
 
-	if (page >= t->n_pages)
-		return false;
+	if (page >= t->n_pages) {
+		rule->kind = WEFT_RULE_NONE;
+		return true;
+	}
 	at = page * 2;
 	words = unwind_block(t, at / WEFT_TABLE_BLOCK_WORDS);
 	if (!words)
@@ -330,6 +333,8 @@ static __always_inline long unwind_by_frame_pointer(struct unwind *u)
 		return unwind_end(u, WEFT_END_FAULT);
 	/* Where a chain begins there may be none: the register is also used
 	 * for other things. One that began well goes on well. */
+	if (!u->by_pointer && !frame[1])
+		return unwind_end(u, WEFT_END_NO_FRAME);
 	if (frame[1] && (!u->by_pointer || !frame[0]) &&
 	    !unwind_is_return(frame[1], !frame[0]))
 		return unwind_end(u, WEFT_END_NO_FRAME);
@@ -359,8 +364,9 @@ static __always_inline long unwind_step(__u32 i, struct unwind *u)
 		unwind_push(u, u->pc);
 		return unwind_end(u, WEFT_END_NO_MAPPING);
 	}
-	if (u->place.table.state == WEFT_TABLE_READY)
-		unwind_rule(u, address + u->place.bias, &rule);
+	if (u->place.table.state == WEFT_TABLE_READY &&
+	    !unwind_rule(u, address + u->place.bias, &rule))
+		u->place.table.state = WEFT_TABLE_PENDING;
 	/* A signal's trampoline was not called either, but made to look so. */
 	if (rule.kind == WEFT_RULE_SIGNAL)
 		address = u->pc;

@@ -123,14 +123,14 @@ static __always_inline bool unwind_find_place(struct unwind *u, __u64 address)
 static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
 					struct weft_rule *rule)
 {
-#ifdef NO_RULE_CACHE
-	return unwind_find(&u->place.table, offset, rule);
-#else
 	__u64 place = (__u64)u->place.table.serial << RULE_OFFSET_BITS | offset;
 	__u64 slot = (place ^ place >> 12 ^ place >> RULE_OFFSET_BITS) &
 		     (RULES_CACHED - 1);
 	struct cached_rule *c;
 
+	/* It would read as a place of another table. */
+	if (offset >> RULE_OFFSET_BITS)
+		return unwind_find(&u->place.table, offset, rule);
 	barrier_var(slot);
 	c = &((struct walk *)u)->rules[slot & (RULES_CACHED - 1)];
 	if (c->place == place) {
@@ -142,7 +142,6 @@ static __always_inline bool unwind_rule(struct unwind *u, __u64 offset,
 	c->place = place;
 	c->rule = *rule;
 	return true;
-#endif
 }
 
 static __always_inline struct unwind_registers *

@@ -10,15 +10,10 @@ enum {
 	WRITER_QUEUE_MAX = 4
 };
 
-enum stage {
-	STAGE_NEW,
-	STAGE_MAPS, /* waits for mappings that were asked for */
-};
-
 struct waiting {
 	struct waiting *next;
 	struct raw_interval raw;
-	enum stage stage;
+	bool has_asked; /* for what it needs */
 };
 
 struct pipeline {
@@ -264,9 +259,9 @@ static void hand_over(struct pipeline *p)
 /* Whether all is known that the interval needs; asks for it, once. */
 static bool is_ready(struct pipeline *p, struct waiting *w)
 {
-	if (w->stage == STAGE_NEW)
+	if (!w->has_asked)
 		resolve_want_maps(p->resolver, &w->raw.harvest);
-	w->stage = STAGE_MAPS;
+	w->has_asked = true;
 	return !procs_waiting(p->resolver->procs);
 }
 

@@ -53,7 +53,11 @@ static bool hand_out(int fd, uint64_t end_ns, survey_fn *fn, void *ctx)
 		size_t whole;
 		ssize_t size;
 
-		if (poll(&ready, 1, left_ms(end_ns)) <= 0)
+		int n = poll(&ready, 1, left_ms(end_ns));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
 			return false;
 		size = read(fd, (char *)some + have, sizeof(some) - have);
 		if (size <= 0)
@@ -78,6 +82,7 @@ bool survey(int mapped_fd, uint64_t deadline_ms, survey_fn *fn, void *ctx)
 		return false;
 	child = fork();
 	if (child == 0) {
+		close(pipe_fd[0]);
 		copy(mapped_fd, pipe_fd[1]);
 		_exit(0);
 	}

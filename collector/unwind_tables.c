@@ -33,6 +33,7 @@ enum file_state {
 	FILE_PUBLISHING,
 	FILE_READY,
 	FILE_NONE,
+	FILE_UNREAD,  /* what was there was not it, or did not answer */
 	FILE_REFUSED, /* no room: without a table until there is some */
 };
 
@@ -42,6 +43,7 @@ struct file {
 	enum file_state state;
 	uint32_t slot, n_blocks; /* 0: it has no slot */
 	uint32_t index;          /* in t->all */
+	uint32_t settled_tick;
 	uint64_t asked_ns;
 };
 
@@ -55,6 +57,8 @@ struct unwind_tables {
 	uint32_t n_free_slots;
 	uint32_t next_serial;
 	uint32_t waiting;
+	uint32_t tick; /* intervals so far */
+	uint32_t n_unread;
 	bool wants_room, is_flushed;
 	uint32_t flush_epoch; /* of the last flush, if there was one */
 	uint64_t refused_taken;
@@ -107,6 +111,7 @@ static void forget(struct file *f)
 
 	(void)bpf_map_delete_elem(t->tables_fd, &f->key);
 	probe_tables_changed(t->opts.probe);
+	t->n_unread -= f->state == FILE_UNREAD;
 	table_remove(&t->by_key, key_hash(&f->key), f);
 	t->all[f->index] = t->all[--t->n];
 	t->all[f->index]->index = f->index;
@@ -120,10 +125,13 @@ static void settle(struct file *f, enum file_state state)
 	uint64_t took_ns = clock_boot_ns() - f->asked_ns;
 
 	f->state = state;
+	f->settled_tick = t->tick;
 	if (state != FILE_READY)
 		(void)tell(t, &f->key, &none);
 	if (state == FILE_NONE)
 		t->totals.none++;
+	if (state == FILE_UNREAD)
+		t->n_unread++;
 	if (state == FILE_REFUSED) {
 		t->totals.refused++;
 		t->wants_room = true;
@@ -135,12 +143,6 @@ static void settle(struct file *f, enum file_state state)
 		 f->key.dev & ((1U << DEV_MINOR_BITS) - 1), f->key.inode,
 		 state == FILE_READY ? "unwind table ready" : "no unwind table",
 		 (double)took_ns / 1e6);
-}
-
-static void one_less(struct unwind_tables *t)
-{
-	if (!--t->waiting && t->opts.on_idle)
-		t->opts.on_idle(t->opts.ctx);
 }
 
 /* Make the map of a table and put it into its slot. */
@@ -196,7 +198,7 @@ static void on_published(uv_work_t *work, int status)
 	}
 	free(p->words);
 	free(p);
-	one_less(t);
+	t->waiting--;
 }
 
 /* Begin to publish. Returns false where there is no room. */
@@ -242,18 +244,22 @@ static void on_table(void *ctx, enum inspect_status status,
 
 	if (status == INSPECT_GONE || status == INSPECT_DEFERRED) {
 		forget(f);
-		one_less(t);
+		t->waiting--;
 		return;
 	}
 	if (status == INSPECT_OK)
 		t->totals.build_ns += built->build_ns;
-	if (status != INSPECT_OK || !built->n_pages)
+	/* Only its own content says that a file has no table: a process can
+	 * have mapped another one there by now, or have us wait in vain. */
+	if (status != INSPECT_OK)
+		settle(f, FILE_UNREAD);
+	else if (!built->n_pages)
 		settle(f, FILE_NONE);
 	else if (publish(f, built))
 		return;
 	else
 		settle(f, FILE_REFUSED);
-	one_less(t);
+	t->waiting--;
 }
 
 static struct file *add_file(struct unwind_tables *t,
@@ -376,8 +382,22 @@ static void retire_unused(struct unwind_tables *t)
 	uv_queue_work(t->opts.loop, &r->work, on_retire, on_retired);
 }
 
+/* Let files that could not be read be asked for again. */
+static void forget_unread(struct unwind_tables *t)
+{
+	for (uint32_t i = t->n; i-- > 0 && t->n_unread;) {
+		struct file *f = t->all[i];
+
+		if (f->state == FILE_UNREAD &&
+		    t->tick - f->settled_tick >= REST_INTERVALS)
+			forget(f);
+	}
+}
+
 void unwind_tables_tick(struct unwind_tables *t, uint32_t epoch)
 {
+	t->tick++;
+	forget_unread(t);
 	if (!t->wants_room)
 		return;
 	if (!t->is_flushed) {

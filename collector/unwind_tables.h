@@ -18,9 +18,6 @@ struct unwind_tables_opts {
 	struct probe *probe;
 	struct inspect *inspect;
 	uint64_t max_bytes; /* of kernel memory for tables */
-	/* Called when nothing is being built any more. */
-	void (*on_idle)(void *ctx);
-	void *ctx;
 };
 
 struct unwind_tables_totals {

@@ -279,7 +279,7 @@ static void a_table_is_of_whole_blocks_and_has_a_limit(void **state)
 	(void)state;
 	assert_int_equal(inspect_reply_size(&head, &asked_table),
 			 sizeof(struct wire_reply) + sizeof(struct wire_table) +
-				 (256 << 20));
+				 (64 << 20));
 	head.n++;
 	assert_int_equal(inspect_reply_size(&head, &asked_table), 0);
 	head.n = 1;
