@@ -54,6 +54,36 @@ check "no run of it lacks the recursion" "$(is "$wrong" = 0)"
 whole=$(share "$dir/over.db" "p.comm = 'gone' AND s.ended <> 'table_pending'")
 check "a deleted program keeps its stacks ($whole %)" "$(is "$whole" -ge 98)"
 
+# ---- siblings born without exec: all that tells their memory apart is inside
+# the kernel. The libraries differ in nothing but the size of a frame.
+for size in 64 4096; do
+	cc -O1 -fomit-frame-pointer -fPIC -shared -nostartfiles -DSIZE=$size \
+		-x c -o "$dir/$size.so" - <<-'CODE'
+		void spin(unsigned long n);
+		void spin(unsigned long n)
+		{
+			volatile char room[SIZE];
+			volatile unsigned long x = 0;
+			room[0] = room[SIZE - 1] = 1;
+			for (unsigned long i = 0; i < n; i++)
+				x += i * i + room[0];
+		}
+	CODE
+done
+"$weft" record -q --detail off -o "$dir/siblings.db" -- taskset -c 0 \
+	"$load/prefork" 30 "$dir/64.so" "$dir/4096.so" >"$dir/out" 2>&1 || say <"$dir/out"
+check_ledger "$dir/siblings.db"
+for name in first second; do
+	right=$(share "$dir/siblings.db" "p.comm = '$name'
+		AND s.ended <> 'table_pending'")
+	shallow=$(sql "$dir/siblings.db" "SELECT ifnull(sum(t.count), 0)
+		FROM stack_total t JOIN stack s ON s.id = t.stack_id
+		JOIN process p ON p.id = t.process_id
+		WHERE p.comm = '$name' AND s.status = 'complete' AND s.depth < 4")
+	check "siblings, $name library: whole ($right %), and none too short ($shallow)" \
+		"$(both "$(is "$right" -ge 98)" "$(is "$shallow" = 0)")"
+done
+
 # ---- more files than fit: each copy is a file, of at least 48 kB of table
 cat >"$dir/many" <<'RUN'
 i=10
