@@ -26,7 +26,8 @@ SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
 OPT ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)
-RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c -lz
+RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
+	-llzma -lz
 QUERY_LIBS := -lsqlite3 -lm
 
 # A room is an archive; a program is its main.o and the rooms it may know.

@@ -4,10 +4,12 @@
 #include <gelf.h>
 #include <inttypes.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -33,11 +35,10 @@ bool file_key_is_same(const struct file_key *x, const struct file_key *y)
 	       x->mtime_ns == y->mtime_ns && x->size == y->size;
 }
 
-int elf_open_reference(int dir, const char *path, int flags,
-		       struct file_key *key)
+/* Take over fd, just opened, or -1 with errno. */
+static int check_reference(int fd, struct file_key *key)
 {
 	struct stat st;
-	int fd = openat(dir, path, O_PATH | O_CLOEXEC | flags);
 	int rc;
 
 	if (fd < 0)
@@ -55,6 +56,24 @@ int elf_open_reference(int dir, const char *path, int flags,
 		.size = (uint64_t)st.st_size,
 	};
 	return fd;
+}
+
+int elf_open_reference(int dir, const char *path, int flags,
+		       struct file_key *key)
+{
+	return check_reference(openat(dir, path, O_PATH | O_CLOEXEC | flags),
+			       key);
+}
+
+int elf_open_in_root(int root, const char *path, struct file_key *key)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+
+	return check_reference(
+		(int)syscall(SYS_openat2, root, path, &how, sizeof(how)), key);
 }
 
 static int begin(struct elf_file *file)
@@ -182,6 +201,28 @@ uint8_t elf_file_build_id(const struct elf_file *file,
 		notes = elf_getdata_rawchunk(
 			file->elf, (int64_t)phdr.p_offset, most,
 			phdr.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		if (notes && notes->d_buf)
+			size = find_in_notes(notes, out);
+	}
+	return size;
+}
+
+uint8_t elf_file_build_id_section(const struct elf_file *file,
+				  uint8_t out[INSPECT_BUILD_ID_MAX])
+{
+	Elf_Scn *scn = NULL;
+	uint8_t size = 0;
+
+	while (!size && (scn = elf_nextscn(file->elf, scn))) {
+		GElf_Shdr shdr;
+		Elf_Data *notes;
+
+		if (!gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_NOTE ||
+		    shdr.sh_size > NOTES_SIZE_MAX)
+			continue;
+		notes = elf_getdata_rawchunk(
+			file->elf, (int64_t)shdr.sh_offset, shdr.sh_size,
+			shdr.sh_addralign == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 		if (notes && notes->d_buf)
 			size = find_in_notes(notes, out);
 	}

@@ -26,6 +26,10 @@ bool file_key_is_same(const struct file_key *x, const struct file_key *y);
 int elf_open_reference(int dir, const char *path, int flags,
 		       struct file_key *key);
 
+/* The same for a path whose links, and "..", stay in a root (a directory's
+ * descriptor), as they do for processes that have it for theirs. */
+int elf_open_in_root(int root, const char *path, struct file_key *key);
+
 struct elf_file {
 	int fd;   /* owned */
 	Elf *elf; /* owned */
@@ -58,6 +62,10 @@ int elf_file_read(const struct elf_file *file, void *out, uint64_t size,
  * than INSPECT_BUILD_ID_MAX (as the kernel does). */
 uint8_t elf_file_build_id(const struct elf_file *file,
 			  uint8_t out[INSPECT_BUILD_ID_MAX]);
+
+/* The same by sections, for files whose segments mean nothing. */
+uint8_t elf_file_build_id_section(const struct elf_file *file,
+				  uint8_t out[INSPECT_BUILD_ID_MAX]);
 
 /*
  * Open the file that a request is about, by the ways that inspect_names()

@@ -22,6 +22,10 @@ enum {
 
 static const uint64_t section_bytes_max = 512 << 20;
 
+/* Of a file that is read besides, in the same request. */
+static const uint64_t added_symbols_bytes_max = 32 << 20;
+static const uint64_t added_strings_bytes_max = 96 << 20;
+
 struct function {
 	uint64_t start, end; /* addresses in the file's own space */
 	uint64_t reach;      /* while loading: end of the section */
@@ -34,11 +38,16 @@ struct table {
 	size_t n, room;
 	char *strings; /* owned; strings_size bytes and a NUL */
 	size_t strings_size;
+	enum wire_source source;
+	bool is_sparse; /* it leaves functions out, and means to */
 };
 
+/* In the order in which they are asked. */
 enum {
 	SYMTAB,
 	DYNSYM,
+	MINIDEBUG,
+	DEBUG_FILE,
 	TABLES
 };
 
@@ -52,6 +61,7 @@ struct symbols {
 struct loader {
 	const struct elf_file *file;
 	const struct symbols *symbols;
+	uint64_t symbols_bytes_max, strings_bytes_max;
 	uint64_t *section_ends; /* owned */
 	size_t n_sections;
 };
@@ -66,7 +76,7 @@ static int load_strings(const struct loader *loader, size_t section,
 	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_STRTAB ||
 	    shdr.sh_size > limit)
 		return -EPROTO;
-	if (shdr.sh_size > section_bytes_max)
+	if (shdr.sh_size > loader->strings_bytes_max)
 		return -EFBIG;
 	table->strings = malloc(shdr.sh_size + 1);
 	if (!table->strings)
@@ -139,7 +149,7 @@ static int load_functions(const struct loader *loader, const GElf_Shdr *shdr,
 	uint64_t n = shdr->sh_size / sizeof(block[0]);
 	int rc = 0;
 
-	if (shdr->sh_size > section_bytes_max)
+	if (shdr->sh_size > loader->symbols_bytes_max)
 		return -EFBIG;
 	for (uint64_t at = 0; at < n && !rc; at += BLOCK_SYMBOLS) {
 		uint64_t step = n - at < BLOCK_SYMBOLS ? n - at : BLOCK_SYMBOLS;
@@ -167,9 +177,9 @@ static int compare(const void *a, const void *b, void *ctx)
 }
 
 /* Give symbols without a size one: in .symtab up to the next symbol, but not
- * out of the section; in .dynsym, which leaves most functions out, nothing
- * but the address itself. */
-static void settle_ends(struct table *table, bool is_dynsym)
+ * out of the section; where most functions are left out, nothing but the
+ * address itself. */
+static void settle_ends(struct table *table)
 {
 	uint64_t next = UINT64_MAX, reach = 0;
 
@@ -181,7 +191,7 @@ static void settle_ends(struct table *table, bool is_dynsym)
 		if (f->end != f->start)
 			continue;
 		f->end = next < f->reach ? next : f->reach;
-		if (is_dynsym || f->end <= f->start)
+		if (table->is_sparse || f->end <= f->start)
 			f->end = f->start + 1;
 	}
 	for (size_t i = 0; i < table->n; i++) {
@@ -194,7 +204,7 @@ static void settle_ends(struct table *table, bool is_dynsym)
 }
 
 static int load_table(const struct loader *loader, const GElf_Shdr *shdr,
-		      struct table *table, bool is_dynsym)
+		      struct table *table)
 {
 	int rc;
 
@@ -209,7 +219,7 @@ static int load_table(const struct loader *loader, const GElf_Shdr *shdr,
 	if (table->n)
 		qsort_r(table->functions, table->n, sizeof(*table->functions),
 			compare, table);
-	settle_ends(table, is_dynsym);
+	settle_ends(table);
 	return 0;
 }
 
@@ -236,7 +246,9 @@ static int load_section_ends(struct loader *loader)
 	return 0;
 }
 
-static int load_tables(struct loader *loader, struct symbols *symbols)
+/* The first table of each type; NULL: of that type none is wanted. */
+static int load_tables(struct loader *loader, struct table *symtab,
+		       struct table *dynsym)
 {
 	int rc = load_section_ends(loader);
 
@@ -247,18 +259,21 @@ static int load_tables(struct loader *loader, struct symbols *symbols)
 		if (!scn || !gelf_getshdr(scn, &shdr))
 			continue;
 		if (shdr.sh_type == SHT_SYMTAB)
-			rc = load_table(loader, &shdr, &symbols->table[SYMTAB],
-					false);
-		else if (shdr.sh_type == SHT_DYNSYM)
-			rc = load_table(loader, &shdr, &symbols->table[DYNSYM],
-					true);
+			rc = load_table(loader, &shdr, symtab);
+		else if (shdr.sh_type == SHT_DYNSYM && dynsym)
+			rc = load_table(loader, &shdr, dynsym);
 	}
+	free(loader->section_ends);
 	return rc;
 }
 
 int symbols_load(struct symbols **out, const struct elf_file *file)
 {
-	struct loader loader = { .file = file };
+	struct loader loader = {
+		.file = file,
+		.symbols_bytes_max = section_bytes_max,
+		.strings_bytes_max = section_bytes_max,
+	};
 	struct symbols *symbols;
 	int rc;
 
@@ -268,10 +283,13 @@ int symbols_load(struct symbols **out, const struct elf_file *file)
 	symbols = calloc(1, sizeof(*symbols));
 	if (!symbols)
 		return -ENOMEM;
+	symbols->table[SYMTAB].source = WIRE_SOURCE_SYMTAB;
+	symbols->table[DYNSYM].source = WIRE_SOURCE_DYNSYM;
+	symbols->table[DYNSYM].is_sparse = true;
 	symbols->n_segments = elf_file_segments(file, symbols->segments);
 	loader.symbols = symbols;
-	rc = load_tables(&loader, symbols);
-	free(loader.section_ends);
+	rc = load_tables(&loader, &symbols->table[SYMTAB],
+			 &symbols->table[DYNSYM]);
 	if (rc) {
 		symbols_free(symbols);
 		return rc;
@@ -280,14 +298,48 @@ int symbols_load(struct symbols **out, const struct elf_file *file)
 	return 0;
 }
 
+static void release(struct table *table)
+{
+	free(table->functions);
+	free(table->strings);
+	*table = (struct table){ 0 };
+}
+
+int symbols_add(struct symbols *symbols, const struct elf_file *file,
+		enum wire_source source)
+{
+	bool is_minidebug = source == WIRE_SOURCE_MINIDEBUG;
+	struct table *into =
+		&symbols->table[is_minidebug ? MINIDEBUG : DEBUG_FILE];
+	struct table table = { .source = source, .is_sparse = is_minidebug };
+	struct loader loader = {
+		.file = file,
+		.symbols = symbols,
+		.symbols_bytes_max = added_symbols_bytes_max,
+		.strings_bytes_max = added_strings_bytes_max,
+	};
+	int rc;
+
+	if (!elf_file_is_native(file))
+		return -ENOEXEC;
+	rc = load_tables(&loader, &table, NULL);
+	if (!rc && !table.n)
+		rc = -ENOENT;
+	if (rc) {
+		release(&table);
+		return rc;
+	}
+	release(into);
+	*into = table;
+	return 0;
+}
+
 void symbols_free(struct symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (int i = 0; i < TABLES; i++) {
-		free(symbols->table[i].functions);
-		free(symbols->table[i].strings);
-	}
+	for (int i = 0; i < TABLES; i++)
+		release(&symbols->table[i]);
 	free(symbols);
 }
 
@@ -326,17 +378,16 @@ static const struct function *find_in(const struct table *table, uint64_t addr)
 	return found;
 }
 
-static bool describe(const struct symbols *symbols, int which,
+static bool describe(const struct symbols *symbols, const struct table *table,
 		     const struct function *f, struct symbol_name *out)
 {
-	const char *name = symbols->table[which].strings + f->name;
+	const char *name = table->strings + f->name;
 	const char *version = strchr(name + 1, '@');
 
 	*out = (struct symbol_name){
 		.name = name,
 		.name_size = version ? (size_t)(version - name) : strlen(name),
-		.source = which == SYMTAB ? WIRE_SOURCE_SYMTAB
-					  : WIRE_SOURCE_DYNSYM,
+		.source = table->source,
 	};
 	if (!elf_vaddr_to_offset(symbols->segments, symbols->n_segments,
 				 f->start, &out->start))
@@ -354,9 +405,10 @@ bool symbols_find(const struct symbols *symbols, uint64_t offset,
 				 &addr))
 		return false;
 	for (int i = 0; i < TABLES; i++) {
-		const struct function *f = find_in(&symbols->table[i], addr);
+		const struct table *table = &symbols->table[i];
+		const struct function *f = find_in(table, addr);
 
-		if (f && describe(symbols, i, f, out))
+		if (f && describe(symbols, table, f, out))
 			return true;
 	}
 	return false;
@@ -371,7 +423,8 @@ bool symbols_find_by_name(const struct symbols *symbols, const char *name,
 		const struct table *table = &symbols->table[i];
 
 		for (size_t k = 0; k < table->n; k++) {
-			if (describe(symbols, i, &table->functions[k], out) &&
+			if (describe(symbols, table, &table->functions[k],
+				     out) &&
 			    out->name_size == size &&
 			    !memcmp(out->name, name, size))
 				return true;

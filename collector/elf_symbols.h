@@ -18,6 +18,15 @@ struct symbols; /* independent of the file once loaded */
 int symbols_load(struct symbols **out, const struct elf_file *file) MUST_CHECK;
 void symbols_free(struct symbols *symbols);
 
+/*
+ * Add the .symtab of another file with the same addresses: what was unpacked
+ * from it (WIRE_SOURCE_MINIDEBUG), or a debug file. Asked after those that
+ * are there already. Returns as symbols_load(), with smaller limits, and
+ * -ENOENT if it names nothing; symbols are then as they were.
+ */
+int symbols_add(struct symbols *symbols, const struct elf_file *file,
+		enum wire_source source) MUST_CHECK;
+
 /* Memory that they take, for the caller's ceiling. */
 size_t symbols_bytes(const struct symbols *symbols);
 
@@ -29,14 +38,14 @@ struct symbol_name {
 };
 
 /*
- * Name a file offset: .symtab first, then .dynsym. Where several symbols
- * cover it: the one that starts last; then global over weak over local, the
- * longest, the first by name. Returns false if none does.
+ * Name a file offset: .symtab first, then .dynsym, then what was added. Where
+ * several symbols cover it: the one that starts last; then global over weak
+ * over local, the longest, the first by name. Returns false if none does.
  */
 bool symbols_find(const struct symbols *symbols, uint64_t offset,
 		  struct symbol_name *out);
 
-/* Find a function by name in either table. */
+/* Find a function by name in any table. */
 bool symbols_find_by_name(const struct symbols *symbols, const char *name,
 			  struct symbol_name *out);
 

@@ -144,7 +144,8 @@ enum {
 struct inspect_name {
 	const char *name;         /* demangled; NULL: none covers the offset */
 	const char *linkage_name; /* NULL: same as name */
-	const char *source;       /* "symtab", "dynsym", "perf-map", "vdso" */
+	const char *source;       /* which names it: a word, as "symtab"; all
+				     are in inspect_reply.c */
 	uint64_t start;           /* file offset of the function */
 };
 
@@ -155,6 +156,9 @@ typedef void inspect_names_fn(void *ctx, enum inspect_status status,
  * Name n (at most INSPECT_NAMES_MAX) file offsets of an ELF file; names[i]
  * belongs to offsets[i]. Opened in this order, each tried only if it proves
  * to be the mapped file: /proc/PID/map_files, /proc/PID/root + path, path.
+ * What its own .symtab and .dynsym do not cover is looked for in its
+ * .gnu_debugdata, then in a debug file by build ID, then by .gnu_debuglink:
+ * each in the process's root first, then in ours.
  */
 int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,

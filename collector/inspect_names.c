@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/demangle.h"
+#include "collector/elf_debug.h"
 #include "collector/elf_symbols.h"
 #include "collector/inspect_names.h"
 
@@ -17,9 +19,18 @@ enum {
 
 static const size_t kept_bytes_max = 256 << 20;
 
+/* What has been looked into for a file's symbols. Each only where those
+ * before it did not have the answer. */
+enum stage {
+	STAGE_OWN,
+	STAGE_MINIDEBUG,
+	STAGE_DEBUG_FILE
+};
+
 struct kept {
 	struct file_key key;
 	struct symbols *symbols; /* owned; NULL: empty */
+	enum stage stage;
 	uint64_t used;
 };
 
@@ -71,7 +82,7 @@ void inspect_drop_symbols(void)
 
 /* The symbols of a file, kept for the next time. Borrowed until the next
  * call. Returns as symbols_load(). */
-static int load_symbols(const struct elf_file *file, const struct symbols **out)
+static int load_symbols(const struct elf_file *file, struct kept **out)
 {
 	struct kept *entry = find_kept(&file->key);
 	struct symbols *symbols;
@@ -91,8 +102,111 @@ static int load_symbols(const struct elf_file *file, const struct symbols **out)
 		entry->symbols = symbols;
 	}
 	entry->used = ++kept_clock;
-	*out = entry->symbols;
+	*out = entry;
 	return 0;
+}
+
+/* Those of entry have grown: forget others, until there is room for them. */
+static void settle(const struct kept *entry)
+{
+	for (;;) {
+		size_t total = symbols_bytes(entry->symbols);
+		struct kept *oldest = NULL;
+
+		for (int i = 0; i < KEPT_MAX; i++) {
+			if (!kept[i].symbols || &kept[i] == entry)
+				continue;
+			total += symbols_bytes(kept[i].symbols);
+			if (!oldest || kept[i].used < oldest->used)
+				oldest = &kept[i];
+		}
+		if (total <= kept_bytes_max || !oldest)
+			return;
+		drop(oldest);
+	}
+}
+
+/* Add what was found, if rc says so, and close it. Returns whether it names
+ * anything. Why not does not matter: there are no names from there. */
+static bool add_from(struct symbols *symbols, struct elf_debug *debug, int rc,
+		     enum wire_source source)
+{
+	if (rc)
+		return false;
+	rc = symbols_add(symbols, &debug->file, source);
+	elf_debug_close(debug);
+	return !rc;
+}
+
+/* Look for a debug file in a root; -1: there is none to look in. */
+static bool add_from_root(struct symbols *symbols, const struct elf_file *file,
+			  int root, const char *path)
+{
+	struct elf_debug debug;
+
+	if (root < 0)
+		return false;
+	return add_from(symbols, &debug, elf_debug_find_id(&debug, file, root),
+			WIRE_SOURCE_BUILD_ID) ||
+	       add_from(symbols, &debug,
+			elf_debug_find_link(&debug, file, root, path),
+			WIRE_SOURCE_DEBUGLINK);
+}
+
+static void close_root(int root)
+{
+	if (root >= 0)
+		close(root);
+}
+
+/* Look for a debug file as the process would, then as we do. */
+static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
+			   const struct request *request)
+{
+	static const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+	bool is_found = false;
+	struct procfs proc;
+	int root;
+
+	if (!procfs_open(&proc, &request->head->process)) {
+		root = openat(proc.dir, "root", flags);
+		is_found = add_from_root(symbols, file, root, request->path);
+		close_root(root);
+		procfs_close(&proc);
+	}
+	if (is_found)
+		return;
+	root = open("/", flags);
+	(void)add_from_root(symbols, file, root, request->path);
+	close_root(root);
+}
+
+static bool find(struct kept *entry, const struct elf_file *file,
+		 const struct request *request, uint64_t offset,
+		 struct symbol_name *out)
+{
+	struct elf_debug debug;
+
+	while (!symbols_find(entry->symbols, offset, out)) {
+		switch (entry->stage) {
+		case STAGE_OWN:
+			entry->stage = STAGE_MINIDEBUG;
+			(void)add_from(entry->symbols, &debug,
+				       elf_debug_unpack(&debug, file),
+				       WIRE_SOURCE_MINIDEBUG);
+			break;
+		case STAGE_MINIDEBUG:
+			entry->stage = STAGE_DEBUG_FILE;
+			/* The vDSO has none. */
+			if (file->fd >= 0)
+				add_debug_file(entry->symbols, file, request);
+			break;
+		case STAGE_DEBUG_FILE:
+			return false;
+		}
+		settle(entry);
+	}
+	return true;
 }
 
 /* Copy our own vDSO. Its size is told nowhere but in our maps. */
@@ -153,18 +267,17 @@ int inspect_add_name(struct reply *reply, const char *name, size_t size,
 	return reply_add_string(reply, linkage, size, &wire->linkage_name);
 }
 
-static int add(struct reply *reply, const struct symbols *symbols,
-	       uint64_t offset, bool is_vdso)
+static int add(struct reply *reply, const struct symbol_name *found,
+	       bool is_vdso)
 {
 	struct wire_name wire = { .name = WIRE_NO_STRING,
 				  .linkage_name = WIRE_NO_STRING };
-	struct symbol_name found;
 	int rc = 0;
 
-	if (symbols_find(symbols, offset, &found)) {
-		wire.start = found.start;
-		wire.source = is_vdso ? WIRE_SOURCE_VDSO : found.source;
-		rc = inspect_add_name(reply, found.name, found.name_size,
+	if (found) {
+		wire.start = found->start;
+		wire.source = is_vdso ? WIRE_SOURCE_VDSO : found->source;
+		rc = inspect_add_name(reply, found->name, found->name_size,
 				      &wire);
 	}
 	return rc ? rc : reply_add(reply, &wire, sizeof(wire));
@@ -174,18 +287,23 @@ enum inspect_status inspect_op_names(const struct request *request,
 				     struct reply *reply)
 {
 	bool is_vdso = !strcmp(request->path, "[vdso]");
-	const struct symbols *symbols;
 	struct elf_file file;
+	struct kept *entry;
 	int rc;
 
 	/* The vDSO's key has inode 0, as no file has. */
 	rc = is_vdso ? inspect_open_vdso(&file)
 		     : elf_file_find(&file, request->head, request->path);
-	if (!rc) {
-		rc = load_symbols(&file, &symbols);
-		elf_file_close(&file);
+	if (rc)
+		return inspect_to_status(rc);
+	rc = load_symbols(&file, &entry);
+	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {
+		struct symbol_name name;
+		bool is_found =
+			find(entry, &file, request, request->offsets[i], &name);
+
+		rc = add(reply, is_found ? &name : NULL, is_vdso);
 	}
-	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++)
-		rc = add(reply, symbols, request->offsets[i], is_vdso);
+	elf_file_close(&file);
 	return inspect_to_status(rc);
 }

@@ -10,6 +10,9 @@ static const char *const source_words[WIRE_SOURCE_COUNT] = {
 	[WIRE_SOURCE_DYNSYM] = "dynsym",
 	[WIRE_SOURCE_PERF_MAP] = "perf-map",
 	[WIRE_SOURCE_VDSO] = "vdso",
+	[WIRE_SOURCE_MINIDEBUG] = "minidebug",
+	[WIRE_SOURCE_BUILD_ID] = "build-id",
+	[WIRE_SOURCE_DEBUGLINK] = "debuglink",
 };
 
 /* A reply taken apart; every string offset below size ends within it. */

@@ -13,9 +13,9 @@ set -eu
 core="gcc make pkg-config clang llvm lld bpftool
 	libbpf-dev libelf-dev libdw-dev libuv1-dev libsqlite3-dev sqlite3
 	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler
-	zlib1g-dev libssl-dev libhttp-parser-dev libcmocka-dev
+	zlib1g-dev liblzma-dev xz-utils libssl-dev libhttp-parser-dev libcmocka-dev
 	perl python3 procps libfuse3-dev fuse3 util-linux"
-peers="bpftrace linux-perf g++ openssl xz-utils gzip redis-server postgresql
+peers="bpftrace linux-perf g++ openssl gzip redis-server postgresql
 	nginx-light apache2-utils rustc golang-go nodejs
 	openjdk-17-jdk-headless"
 
@@ -23,7 +23,7 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs gdb g++ musl-tools openssl xz-utils" ;;
+interop) want="$core nodejs gdb g++ musl-tools openssl" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2

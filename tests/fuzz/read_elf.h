@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "collector/context_tls.h"
+#include "collector/elf_debug.h"
 #include "collector/elf_symbols.h"
 #include "collector/elf_table.h"
 
@@ -17,6 +18,7 @@ static inline void read_elf(int fd)
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 	struct elf_dynamic_symbol dynamic;
 	struct tls_variable variable;
+	struct elf_debug debug;
 	struct elf_table table;
 	struct symbols *symbols;
 	struct symbol_name name;
@@ -37,7 +39,17 @@ static inline void read_elf(int fd)
 			(void)context_executable_offset(&variable, &offset);
 	}
 	(void)!context_find_dynamic(&file, "_rtld_global", &dynamic);
+	(void)elf_file_build_id_section(&file, build_id);
+	/* No root to look in: only the link is read. */
+	if (!elf_debug_find_link(&debug, &file, -1, "/lib/x"))
+		elf_debug_close(&debug);
 	if (!symbols_load(&symbols, &file)) {
+		if (!elf_debug_unpack(&debug, &file)) {
+			(void)!symbols_add(symbols, &debug.file,
+					   WIRE_SOURCE_MINIDEBUG);
+			elf_debug_close(&debug);
+		}
+		(void)!symbols_add(symbols, &file, WIRE_SOURCE_BUILD_ID);
 		for (uint64_t at = 0; at < 0x4000; at += 61)
 			(void)symbols_find(symbols, at, &name);
 		symbols_free(symbols);

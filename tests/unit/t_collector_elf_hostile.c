@@ -23,7 +23,7 @@ enum {
 };
 
 /* A small library with a thread-local variable, relocations, both symbol
- * tables and unwind entries. */
+ * tables, unwind entries, .gnu_debugdata and a link to a debug file. */
 static uint8_t good[FILE_MAX];
 static size_t good_size;
 static int scratch;
@@ -41,7 +41,11 @@ static int read_good(void **state)
 			   "int __libc_start_main(void) { return use(1); }\n");
 	if (!built_run("cc -O1 -shared -fPIC -nostdlib "
 		       "-Wl,-z,noseparate-code,-z,max-page-size=4096 "
-		       "-Wl,--build-id -o l.so l.c"))
+		       "-Wl,--build-id -o l.so l.c && "
+		       "objcopy --only-keep-debug l.so l.debug && "
+		       "xz -k --lzma2=dict=4KiB l.debug && "
+		       "objcopy --add-section .gnu_debugdata=l.debug.xz "
+		       "--add-gnu-debuglink=l.debug l.so"))
 		return -1;
 	file = fopen(built_path("l.so"), "re");
 	if (!file)
