@@ -12,7 +12,7 @@
 #                 most so long, and 8 at most
 # BENCH_PAIRS     how often a part alternates between us and the peer
 # BENCH_PROGRAMS  which programs unwind measures (default all)
-# BENCH_REALTIME  set: the load of kernel takes the CPUs from all else, for a
+# BENCH_ALONE     set: kernel and its loads take the CPUs from all else, for a
 #                 machine that is not quiet
 # BENCH_ROWS      rows that rows writes (default 2000000)
 # BENCH_SAMPLES   samples of the file that query asks (default 10000000)

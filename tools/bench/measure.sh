@@ -13,7 +13,6 @@ seconds=$((full_seconds < 8 ? full_seconds : 8))
 pairs=${BENCH_PAIRS:-3}
 dir=$(mktemp -d)
 load_pids=
-before_load= # what loads run under
 
 # Loads run in process groups of their own: a compiler's children end too.
 stop_load() {
@@ -38,8 +37,7 @@ trap 'exit 143' TERM
 start_on() {
 	start_cpu=$1
 	shift
-	# shellcheck disable=SC2086
-	setsid $before_load taskset -c "$start_cpu" "$@" >/dev/null 2>&1 &
+	setsid taskset -c "$start_cpu" "$@" >/dev/null 2>&1 &
 	load_pids="$load_pids $!"
 }
 
