@@ -225,7 +225,8 @@ tests: all known unwind-few unwind-doubles $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 check:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) --no-print-directory tests
-	$(Q)$(PROVE) $(UNIT) $(CLI) $(LIVE)
+	$(Q)$(PROVE) -j2 $(UNIT) $(CLI)
+	$(Q)$(PROVE) $(LIVE) # these measure: one at a time
 
 # The user-space suite under AddressSanitizer and UBSan.
 check-asan:
