@@ -20,8 +20,12 @@ live_skip() {
 
 dir=$(mktemp -d)
 live_children=
+# Only children that we still have: the numbers of others may be anybody's by
+# now, after a storm of processes.
 live_end() {
 	for pid in $live_children; do
+		grep -q "^PPid:[[:space:]]*$$\$" "/proc/$pid/status" 2>/dev/null ||
+			continue
 		kill -CONT "$pid" 2>/dev/null || true
 		kill -KILL "$pid" 2>/dev/null || true
 	done
