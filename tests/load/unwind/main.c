@@ -52,6 +52,10 @@
 	     "chain_interrupt;chain_leaf;~;chain_interruption+9|" MAIN \
 	     "chain_interrupt;~;~;chain_interruption+9"
 
+/* Before its first instruction and after its last but one, the register is its
+ * caller's; if that keeps a frame pointer, it is passed over. */
+#define BARE "!chain_bare_walk|" MAIN "chain_bare+9|" MAIN "chain_bare_walk"
+
 static const struct mode {
 	const char *name;
 	void (*run)(unsigned int n);
@@ -93,9 +97,9 @@ static const struct mode {
 	{ "noreturn", chain_noreturn, 0,
 	  MAIN "chain_noreturn;chain_noreturn_last+9;chain_leaf" },
 	{ "list", chain_list, 0, MAIN "chain_list+9;chain_list_walk" },
-	{ "bare-far", chain_bare, 0, "!chain_bare_walk|" MAIN "chain_bare+9" },
-	{ "bare-near", chain_bare, 1, "!chain_bare_walk|" MAIN "chain_bare+9" },
-	{ "bare-code", chain_bare, 2, "!chain_bare_walk|" MAIN "chain_bare+9" },
+	{ "bare-far", chain_bare, 0, BARE },
+	{ "bare-near", chain_bare, 1, BARE },
+	{ "bare-code", chain_bare, 2, BARE },
 	/* In the first and the last of its instructions what was made has no
 	 * frame, and nothing tells: then its caller is not known, or, if that
 	 * keeps a frame pointer, passed over. */
