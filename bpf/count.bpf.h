@@ -20,7 +20,7 @@ struct stack_map {
 };
 
 struct count_map {
-	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
 	__type(key, struct weft_count_key);
 	__type(value, struct weft_count);
@@ -61,38 +61,48 @@ static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
-	long rc;
+	long rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
+		      : -KERN_E2BIG;
 
-	if (map && bpf_map_lookup_elem(map, key))
-		return;
-	rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
-		 : -KERN_E2BIG;
 	if (rc && rc != -KERN_EEXIST) {
 		*key = (struct weft_stack_key){ 0 };
 		tally(l, WEFT_STACK_LOST, value);
 	}
 }
 
-/* The key's count in the epoch's table, made if it is new. NULL: the ledger
- * says why there is none. */
-static __always_inline struct weft_count *
-count_find(void *map, const struct weft_count_key *key, struct weft_ledger *l,
-	   __u64 value)
+static __always_inline bool add_to_table(void *map,
+					 const struct weft_count_key *key,
+					 const struct weft_count *more)
 {
-	const struct weft_count none = { 0 };
 	struct weft_count *c = bpf_map_lookup_elem(map, key);
+
+	if (!c)
+		return false;
+	__sync_fetch_and_add(&c->count, more->count);
+	__sync_fetch_and_add(&c->value, more->value);
+	return true;
+}
+
+/* Count in the epoch's table. A key that is there has its stack there, too.
+ * False: the ledger says why not. */
+static __always_inline bool count_in_table(void *map, __u32 epoch,
+					   struct weft_count_key *key,
+					   const struct weft_stack *stack,
+					   struct weft_ledger *l, __u64 value)
+{
+	const struct weft_count once = { .count = 1, .value = value };
 	long rc;
 
-	if (c)
-		return c;
-	rc = bpf_map_update_elem(map, key, &none, BPF_NOEXIST);
-	c = bpf_map_lookup_elem(map, key);
-	if (!c)
-		tally(l,
-		      rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL
-					: WEFT_LOST_BUSY,
-		      value);
-	return c;
+	if (add_to_table(map, key, &once))
+		return true;
+	keep_stack(epoch, &key->stack, stack, l, value);
+	rc = bpf_map_update_elem(map, key, &once, BPF_NOEXIST);
+	/* Another CPU was first, or the key is now that of lost stacks. */
+	if (!rc || (rc == -KERN_EEXIST && add_to_table(map, key, &once)))
+		return true;
+	tally(l, rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL : WEFT_LOST_BUSY,
+	      value);
+	return false;
 }
 
 static __always_inline bool is_same_count(const struct weft_count_key *a,
@@ -132,7 +142,6 @@ static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
 {
 	struct weft_recent *r = recent_of(epoch, key);
 	__u32 slot = epoch % WEFT_EPOCHS;
-	struct weft_count *before;
 	void *map;
 
 	if (r && is_same_count(&r->key, key)) {
@@ -141,27 +150,18 @@ static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
 		tally(l, WEFT_COUNTED, value);
 		return true;
 	}
-	keep_stack(epoch, &key->stack, stack, l, value);
 	map = bpf_map_lookup_elem(&count_epochs, &slot);
-	if (!map || !r) {
-		tally(l, WEFT_LOST_BUSY, value);
+	/* The table has each recent key from the first, so that what is
+	 * counted beside it always has a place there. */
+	if (!map || !r ||
+	    (r->count.count && !add_to_table(map, &r->key, &r->count))) {
+		tally(l, WEFT_LOST_BUSY, value); /* cannot be */
 		return false;
 	}
-	/* It has its place in the table from the first, so that what is
-	 * counted here can always be added there. */
-	if (!count_find(map, key, l, value))
+	r->count = (struct weft_count){ 0 };
+	if (!count_in_table(map, epoch, key, stack, l, value))
 		return false;
-	if (r->count.count) {
-		before = bpf_map_lookup_elem(map, &r->key);
-		if (!before) { /* cannot be: it was made first */
-			tally(l, WEFT_LOST_BUSY, value);
-			return false;
-		}
-		before->count += r->count.count;
-		before->value += r->count.value;
-	}
 	r->key = *key;
-	r->count = (struct weft_count){ .count = 1, .value = value };
 	tally(l, WEFT_COUNTED, value);
 	return true;
 }

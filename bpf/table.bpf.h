@@ -36,10 +36,6 @@ struct {
 	__array(values, struct table_blocks);
 } table_slots SEC(".maps") = { .values = { &no_table } };
 
-/* Raised with every change of what is known: what was remembered of it is
- * looked up again. */
-volatile __u32 table_generation = 1;
-
 static __always_inline const __u32 *unwind_block(const struct weft_table *t,
 						 __u32 block)
 {

@@ -213,13 +213,11 @@ static __always_inline bool is_after_syscall(long call, __u64 pc)
 	       code[1] == syscall_instruction[1];
 }
 
-/* Where the thread was, or will go on, in user mode: its registers lie at the
- * top of its kernel stack. */
-static __always_inline void walk_user(struct task_struct *task, struct walk *w,
-				      __u32 epoch)
+/* Where the thread will go on in user mode: its registers lie at the top of
+ * its kernel stack. Returns its code segment. */
+static __always_inline __u16 walk_from_kernel(struct task_struct *task,
+					      struct unwind *u)
 {
-	struct weft_stack *s = &w->stack;
-	struct unwind *u = &w->unwind;
 	const struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
 	__u16 code_segment = 0;
 
@@ -228,11 +226,30 @@ static __always_inline void walk_user(struct task_struct *task, struct walk *w,
 	u->sp = regs->rsp;
 	u->rbp = regs->rbp;
 	u->rbx = regs->rbx;
+	u->is_after = is_after_syscall(regs->orig_rax, u->pc);
+	return code_segment;
+}
+
+static __always_inline __u16 walk_from_user(struct bpf_perf_event_data *ctx,
+					    struct unwind *u)
+{
+	u->pc = ctx->regs.rip;
+	u->sp = ctx->regs.rsp;
+	u->rbp = ctx->regs.rbp;
+	u->rbx = ctx->regs.rbx;
+	u->is_after = false;
+	return ctx->regs.cs;
+}
+
+static __always_inline void walk_user(struct task_struct *task, struct walk *w,
+				      __u32 epoch, __u16 code_segment)
+{
+	struct weft_stack *s = &w->stack;
+	struct unwind *u = &w->unwind;
+
 	u->end = WEFT_END_DEPTH;
-	s->user_leaf_exact =
-		!u->in_kernel || !is_after_syscall(regs->orig_rax, u->pc);
-	u->is_after = !s->user_leaf_exact;
 	u->knows_all = true;
+	s->user_leaf_exact = !u->is_after;
 	if (code_segment == KERN_USER32_CS) {
 		unwind_push(u, u->pc);
 		u->end = WEFT_END_COMPAT;
@@ -258,7 +275,7 @@ static __always_inline void walk_begin(struct walk *w, __u32 epoch,
 	w->window_bytes = 0;
 	w->n = 0;
 	w->mappings.epoch = epoch;
-	w->mappings.generation = table_generation;
+	w->mappings.generation = table_changes;
 	s->n_kernel = 0;
 	s->n_user = 0;
 	s->user_end = WEFT_END_NO_USER;
@@ -281,7 +298,10 @@ walk(struct bpf_perf_event_data *ctx, struct task_struct *task, struct walk *w,
 	if (config.user_stacks && task->mm &&
 	    !(task->flags & (KERN_PF_EXITING | KERN_PF_KTHREAD |
 			     KERN_PF_IO_WORKER | KERN_PF_USER_WORKER)))
-		walk_user(task, w, epoch);
+		walk_user(task, w, epoch,
+			  w->unwind.in_kernel
+				  ? walk_from_kernel(task, &w->unwind)
+				  : walk_from_user(ctx, &w->unwind));
 	hash_word(&w->hash, 0,
 		  s->n_kernel | (__u64)s->n_user << 16 |
 			  (__u64)s->user_end << 32 |

@@ -10,8 +10,10 @@
 
 const volatile struct weft_config config;
 
-/* Written by the collector, read once at each entry. */
+/* Written by the collector, read once at each entry. Whatever was remembered
+ * of tables is looked up again when table_changes changed. */
 volatile __u32 current_epoch;
+volatile __u32 table_changes;
 volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 
 #include "context.bpf.h"

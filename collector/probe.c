@@ -27,7 +27,7 @@ struct probe {
 	struct weft_stack_key *stack_keys;
 	struct weft_stack *stacks;
 	struct weft_count_key *count_keys;
-	struct weft_count *counts;   /* DRAIN_BATCH x n_possible_cpus */
+	struct weft_count *counts;
 	struct weft_ledger *ledgers; /* n_possible_cpus */
 	struct weft_recents *recents;
 };
@@ -124,8 +124,7 @@ static int make_buffers(struct probe *p)
 	p->stack_keys = calloc(DRAIN_BATCH, sizeof(*p->stack_keys));
 	p->stacks = calloc(DRAIN_BATCH, sizeof(*p->stacks));
 	p->count_keys = calloc(DRAIN_BATCH, sizeof(*p->count_keys));
-	p->counts = calloc((size_t)DRAIN_BATCH * p->n_possible_cpus,
-			   sizeof(*p->counts));
+	p->counts = calloc(DRAIN_BATCH, sizeof(*p->counts));
 	p->ledgers = calloc(p->n_possible_cpus, sizeof(*p->ledgers));
 	p->recents = calloc(1, sizeof(*p->recents));
 	if (!p->stack_keys || !p->stacks || !p->count_keys || !p->counts ||
@@ -371,7 +370,7 @@ int probe_table_slots_fd(const struct probe *p)
 
 void probe_tables_changed(struct probe *p)
 {
-	p->skel->data->table_generation++;
+	p->skel->bss->table_changes++;
 }
 
 int probe_mapped_fd(const struct probe *p)
@@ -453,19 +452,10 @@ static int take_stacks(struct probe *p, uint32_t n, struct shape *shape)
 static int take_counts(struct probe *p, uint32_t n, struct shape *shape)
 {
 	for (uint32_t i = 0; i < n; i++) {
-		const struct weft_count *by_cpu =
-			p->counts + (size_t)i * p->n_possible_cpus;
-		uint64_t count = 0, value = 0;
-		int rc = 0;
+		int rc =
+			shape_add_count(shape, &p->count_keys[i],
+					p->counts[i].count, p->counts[i].value);
 
-		for (int cpu = 0; cpu < p->n_possible_cpus; cpu++) {
-			count += by_cpu[cpu].count;
-			value += by_cpu[cpu].value;
-		}
-		/* None: all of it is still among the recent ones. */
-		if (count)
-			rc = shape_add_count(shape, &p->count_keys[i], count,
-					     value);
 		if (rc)
 			return rc;
 	}

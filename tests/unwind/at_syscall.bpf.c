@@ -9,6 +9,7 @@
 const volatile struct weft_config config;
 
 volatile __u32 current_epoch;
+volatile __u32 table_changes;
 volatile __u32 watched_tid;
 
 #include "bpf/ledger.bpf.h"
@@ -36,7 +37,7 @@ int at_syscall(void *ctx)
 	if (!w || task->pid != watched_tid)
 		return 0;
 	walk_begin(w, 0, true);
-	walk_user(task, w, 0);
+	walk_user(task, w, 0, walk_from_kernel(task, &w->unwind));
 	bpf_probe_read_kernel(&last, sizeof(last), &w->stack);
 	return 0;
 }

@@ -4,7 +4,7 @@
 # Kernel time of one sample, ours against bpftrace, as the kernel itself times
 # programs; both at once, on stacks of known depth on every CPU, with and
 # without frame pointers and unwind tables, and on programs as Debian ships
-# them.
+# them. Both count stacks, no more; one row has our detail, too.
 set -eu
 bench=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/bench/measure.sh
@@ -63,8 +63,8 @@ bpftrace_cost() {
 measure_both() {
 	start_bpftrace
 	rm -f "$dir/k.db"*
-	"$weft" record -q -a --self-cost -d $((slice + 1)) -o "$dir/k.db" \
-		2>"$dir/said" &
+	"$weft" record -q -a --self-cost --detail "$detail" -d $((slice + 1)) \
+		-o "$dir/k.db" 2>"$dir/said" &
 	recorder=$!
 	until before=$(ask "$dir/k.db" 'SELECT max(id) FROM interval' 2>/dev/null) &&
 		[ -n "$before" ]
@@ -135,6 +135,7 @@ if [ -n "${BENCH_ALONE-}" ]; then
 	put_first $$
 fi
 depths="5 20 60"
+detail=off
 i=0
 while [ $i -lt "$pairs" ]; do
 	for depth in $depths; do
@@ -143,6 +144,9 @@ while [ $i -lt "$pairs" ]; do
 				on_all "$load/$kind" "$depth" 3600
 		done
 	done
+	detail=1/10
+	measure detail deep_pointers on_all "$load/deep_pointers" 20 3600
+	detail=off
 	measure python3 python3 start_python3
 	measure cc1 cc1 start_cc1
 	i=$((i + 1))
@@ -160,6 +164,7 @@ for depth in $depths; do
 	row "depth $depth, table *" "deep_tables$depth" "deep_pointers$depth" \
 		"$(at_20 0.333)"
 done
+row "depth 20, pointers, detail 1/10" detail detail ""
 row "python3" python3 python3 0.5
 row "cc1 -O3" cc1 cc1 0.5
 echo "* against what bpftrace costs with frame pointers; without them it sees a" \
