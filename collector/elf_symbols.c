@@ -30,7 +30,7 @@ struct function {
 	uint64_t start, end; /* addresses in the file's own space */
 	uint64_t reach;      /* while loading: end of the section */
 	uint32_t name;
-	uint32_t rank; /* by binding: lower is better */
+	uint32_t rank; /* among names of one address: lower is better */
 };
 
 struct table {
@@ -87,9 +87,9 @@ static int load_strings(const struct loader *loader, size_t section,
 			     shdr.sh_offset);
 }
 
-static uint32_t to_rank(unsigned char info)
+static uint32_t binding_rank(const Elf64_Sym *sym)
 {
-	switch (ELF64_ST_BIND(info)) {
+	switch (ELF64_ST_BIND(sym->st_info)) {
 	case STB_GLOBAL:
 	case STB_GNU_UNIQUE:
 		return 0;
@@ -98,6 +98,18 @@ static uint32_t to_rank(unsigned char info)
 	default:
 		return 2;
 	}
+}
+
+/* The order that symbols_find() states, as far as it is not by number or
+ * letter. "__GI_" is glibc's for its own calls of what it exports. */
+static uint32_t to_rank(const Elf64_Sym *sym, const char *name)
+{
+	uint32_t is_unsized = !sym->st_size;
+	uint32_t is_internal = !strncmp(name, "__GI_", 5);
+	size_t underscores = strspn(name, "_");
+
+	return is_unsized << 16 | binding_rank(sym) << 12 | is_internal << 8 |
+	       (underscores < 255 ? (uint32_t)underscores : 255);
 }
 
 static bool is_function(const Elf64_Sym *sym)
@@ -137,7 +149,7 @@ static int keep(const struct loader *loader, struct table *table,
 				 ? loader->section_ends[sym->st_shndx]
 				 : start,
 		.name = sym->st_name,
-		.rank = to_rank(sym->st_info),
+		.rank = to_rank(sym, table->strings + sym->st_name),
 	};
 	return 0;
 }

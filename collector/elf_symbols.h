@@ -2,6 +2,13 @@
 /*
  * The functions of an ELF file by address. A name is given only where a
  * symbol's own size covers the address; the nearest symbol is no answer.
+ *
+ * A function is what has type FUNC or GNU_IFUNC (whose name then is that of
+ * the resolver, not of what it chose). Labels without a type name nothing:
+ * most lie within functions, as do the mapping symbols ($x, $d) of other
+ * machines. A function without a size reaches, in .symtab, to the next one
+ * but not out of its section; in .dynsym and MiniDebugInfo, which leave
+ * functions out, it is its first byte.
  */
 #ifndef WEFT_ELF_SYMBOLS_H
 #define WEFT_ELF_SYMBOLS_H
@@ -39,8 +46,11 @@ struct symbol_name {
 
 /*
  * Name a file offset: .symtab first, then .dynsym, then what was added. Where
- * several symbols cover it: the one that starts last; then global over weak
- * over local, the longest, the first by name. Returns false if none does.
+ * several symbols cover it, the one that starts last (so f.cold is named even
+ * within f); of those one with a size; then global over weak over local; then
+ * no name that begins with "__GI_"; the fewest leading underscores; the
+ * longest function; the name that sorts first. Nothing depends on the order
+ * in the file. Returns false if none covers it.
  */
 bool symbols_find(const struct symbols *symbols, uint64_t offset,
 		  struct symbol_name *out);

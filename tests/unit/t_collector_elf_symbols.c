@@ -275,33 +275,160 @@ static void symbols_without_a_size_end_at_the_next(void **state)
 	assert_string_equal(name_at("s.so", last + 1), "");
 }
 
+/* Build a library of one function, of 2 bytes, that has these symbols at its
+ * start ("binding name size", in this order), and name it. */
+static const char *name_among(const char *const *symbols)
+{
+	char text[2048] = ".text\n", anchor[32];
+	size_t at = strlen(text);
+
+	for (size_t i = 0; symbols[i]; i++) {
+		char binding[16], name[32];
+		int size;
+
+		assert_int_equal(sscanf(symbols[i], "%15s %31s %d", binding,
+					name, &size),
+				 3);
+		at += (size_t)snprintf(text + at, sizeof(text) - at,
+				       ".%s %s\n.type %s,@function\n"
+				       ".size %s,%d\n%s:\n",
+				       binding, name, name, name, size, name);
+		snprintf(anchor, sizeof(anchor), "%s", name);
+	}
+	snprintf(text + at, sizeof(text) - at, "nop\nret\n");
+	built_write("a.s", text);
+	assert_true(built_run("as -o a.o a.s && cc -shared -nostdlib -o a.so "
+			      "a.o"));
+	return name_at("a.so", offset_of("a.so", anchor));
+}
+
+#define NAME_AMONG(...) name_among((const char *const[]){ __VA_ARGS__, NULL })
+
 static void of_several_names_the_choice_is_fixed(void **state)
 {
-	uint64_t at;
+	(void)state;
+	/* What has a size before what has none. */
+	assert_string_equal(NAME_AMONG("globl a 0", "local b 2"), "b");
+	/* Global, weak, local. */
+	assert_string_equal(NAME_AMONG("local a 2", "weak b 2", "globl c 2"),
+			    "c");
+	assert_string_equal(NAME_AMONG("local a 2", "weak b 2"), "b");
+	/* As glibc names one: its own names come last, then underscores. */
+	assert_string_equal(NAME_AMONG("local __GI_clone3 2",
+				       "local ____clone3 2", "local __clone3 2",
+				       "local clone3 2"),
+			    "clone3");
+	assert_string_equal(
+		NAME_AMONG("local __GI_write 2", "local ____write 2"),
+		"____write");
+	/* The longest, then the first by name. */
+	assert_string_equal(NAME_AMONG("globl a 1", "globl b 2"), "b");
+	assert_string_equal(NAME_AMONG("local z 2", "local b 2"), "b");
+}
+
+/* Names do not depend on where a table has them. */
+static void the_order_of_symbols_changes_no_name(void **state)
+{
+	(void)state;
+	assert_string_equal(NAME_AMONG("globl b 2", "weak a 2", "local c 2",
+				       "globl z 2", "globl _b 2"),
+			    "b");
+	assert_string_equal(NAME_AMONG("globl _b 2", "globl z 2", "local c 2",
+				       "weak a 2", "globl b 2"),
+			    "b");
+}
+
+static void labels_without_a_type_name_nothing(void **state)
+{
+	uint64_t f, g;
 
 	(void)state;
-	built_write("a.s", ".text\n.globl zglobal, bglobal\n.weak aweak\n"
-			   ".type zglobal,@function\n"
-			   ".type bglobal,@function\n"
-			   ".type aweak,@function\n.type alocal,@function\n"
-			   "alocal:\naweak:\nbglobal:\nzglobal: nop\nret\n"
-			   ".size alocal,2\n.size aweak,2\n"
-			   ".size bglobal,2\n.size zglobal,2\n");
-	assert_true(built_run("cc -shared -o a.so a.s"));
-	at = offset_of("a.so", "alocal");
-	assert_string_equal(name_at("a.so", at), "bglobal");
-	assert_string_equal(name_at("a.so", at + 1), "bglobal");
+	/* $x and $d are mapping symbols on other machines. */
+	built_write("m.s", ".text\n.globl f, g\n.type f,@function\n"
+			   "f: nop\n$d: nop\nlabel: nop\n$x: ret\n"
+			   ".size f,.-f\nafter: nop\n.type g,@function\n"
+			   "g: ret\n.size g,1\n");
+	assert_true(built_run("as -o m.o m.s && cc -shared -nostdlib -o m.so "
+			      "m.o"));
+	f = offset_of("m.so", "f");
+	g = offset_of("m.so", "g");
+	assert_int_equal(g, f + 5);
+	for (uint64_t at = f; at < f + 4; at++)
+		assert_string_equal(name_at("m.so", at), "f");
+	assert_string_equal(name_at("m.so", f + 4), "");
+}
+
+static void an_ifunc_is_its_resolver(void **state)
+{
+	(void)state;
+	built_write("i.c", "static int slow(void) { return 1; }\n"
+			   "static int (*pick(void))(void) { return slow; }\n"
+			   "int chosen(void) __attribute__((ifunc(\"pick\")"
+			   "));\n");
+	assert_true(built_run("cc -O0 -fPIC -shared -o i.so i.c"));
+	/* Two names of one place: the exported one. */
+	assert_string_equal(name_at("i.so", offset_of("i.so", "pick")),
+			    "chosen");
+	assert_string_equal(name_at("i.so", offset_of("i.so", "slow")), "slow");
+}
+
+static void parts_of_a_function_are_told_apart(void **state)
+{
+	uint64_t f, cold, part;
+
+	(void)state;
+	/* f.cold within f, as some linkers put it; f.part.0 after it. */
+	built_write("p.s", ".text\n.globl f\n.type f,@function\n"
+			   ".type f.cold,@function\n"
+			   ".type f.part.0,@function\n"
+			   "f: nop\nf.cold: nop\nnop\n.size f.cold,2\n"
+			   "nop\n.size f,.-f\n"
+			   "f.part.0: ret\n.size f.part.0,1\n");
+	assert_true(built_run("as -o p.o p.s && cc -shared -nostdlib -o p.so "
+			      "p.o"));
+	f = offset_of("p.so", "f");
+	cold = offset_of("p.so", "f.cold");
+	part = offset_of("p.so", "f.part.0");
+	assert_int_equal(cold, f + 1);
+	assert_string_equal(name_at("p.so", f), "f");
+	assert_string_equal(name_at("p.so", cold + 1), "f.cold");
+	assert_string_equal(name_at("p.so", cold + 2), "f");
+	assert_string_equal(name_at("p.so", part), "f.part.0");
+}
+
+static void each_segment_has_its_own_distance(void **state)
+{
+	(void)state;
+	built_write("two.s", ".text\n.globl near, _start\n"
+			     ".type near,@function\n_start:\nnear: ret\n"
+			     ".size near,1\n"
+			     ".section away,\"ax\",@progbits\n.globl far\n"
+			     ".type far,@function\nfar: nop\nret\n"
+			     ".size far,2\n");
+	built_write("two.ld", "PHDRS { a PT_LOAD; b PT_LOAD; }\nSECTIONS {\n"
+			      ". = 0xab000; .text : { *(.text) } :a\n"
+			      ". = 0x7fff123; away : { *(away) } :b\n}\n");
+	assert_true(built_run("as -o two.o two.s && ld -T two.ld -o two "
+			      "two.o"));
+	assert_int_not_equal(offset_of("two", "far"), 0);
+	assert_string_equal(name_at("two", offset_of("two", "near")), "near");
+	assert_string_equal(name_at("two", offset_of("two", "far") + 1), "far");
+	assert_string_equal(name_at("two", offset_of("two", "far") + 2), "");
 }
 
 static void versions_are_left_out(void **state)
 {
 	(void)state;
 	built_write("v.c", "__asm__(\".symver old_f,f@V1\");\n"
-			   "void old_f(void) { __asm__(\"nop\"); }\n");
-	built_write("v.map", "V1 { global: f; };\n");
+			   "__asm__(\".symver new_g,g@@V1\");\n"
+			   "void old_f(void) { __asm__(\"nop\"); }\n"
+			   "void new_g(void) { __asm__(\"nop\"); }\n");
+	built_write("v.map", "V1 { global: f; g; };\n");
 	assert_true(built_run("cc -shared -fPIC -Wl,--version-script=v.map "
 			      "-o v.so v.c"));
-	assert_int_not_equal(offset_of("v.so", "f"), 0);
+	/* In .symtab they are f@V1 and g@@V1, beside old_f and new_g. */
+	assert_string_equal(name_at("v.so", offset_of("v.so", "old_f")), "f");
+	assert_string_equal(name_at("v.so", offset_of("v.so", "new_g")), "g");
 }
 
 static void files_for_other_machines_are_refused_by_class(void **state)
@@ -355,6 +482,11 @@ int main(void)
 		BUILT_TEST(a_call_that_does_not_return_belongs_to_its_caller),
 		BUILT_TEST(symbols_without_a_size_end_at_the_next),
 		BUILT_TEST(of_several_names_the_choice_is_fixed),
+		BUILT_TEST(the_order_of_symbols_changes_no_name),
+		BUILT_TEST(labels_without_a_type_name_nothing),
+		BUILT_TEST(an_ifunc_is_its_resolver),
+		BUILT_TEST(parts_of_a_function_are_told_apart),
+		BUILT_TEST(each_segment_has_its_own_distance),
 		BUILT_TEST(versions_are_left_out),
 		BUILT_TEST(files_for_other_machines_are_refused_by_class),
 		BUILT_TEST(what_is_no_regular_file_is_not_opened),
