@@ -160,19 +160,21 @@ static int remember(struct store *st, struct memory *memory,
 	return 0;
 }
 
-static struct idmap_key frame_key(int64_t binary_id, uint64_t address,
-				  bool in_kernel)
+/* Ids of binaries are dealt from 1 on: they stay below 2^31. */
+static struct idmap_key frame_key(int64_t binary_id,
+				  const struct store_frame *frame)
 {
-	return (struct idmap_key){ { (uint64_t)binary_id << 1 | in_kernel,
-				     address } };
+	return (struct idmap_key){ { (uint64_t)binary_id << 33 |
+					     (uint64_t)frame->version << 1 |
+					     frame->in_kernel,
+				     frame->address } };
 }
 
 static int intern_frame(struct store *st, int64_t binary_id,
 			const struct store_frame *frame, int64_t *out,
 			struct weft_err *err)
 {
-	struct idmap_key key =
-		frame_key(binary_id, frame->address, frame->in_kernel);
+	struct idmap_key key = frame_key(binary_id, frame);
 	sqlite3_stmt *stmt;
 	int rc;
 
@@ -186,6 +188,7 @@ static int intern_frame(struct store *st, int64_t binary_id,
 		sqlite3_bind_int64(stmt, 1, binary_id);
 		sqlite3_bind_int64(stmt, 2, (int64_t)frame->address);
 		sqlite3_bind_int(stmt, 3, frame->in_kernel);
+		sqlite3_bind_int64(stmt, 4, frame->version);
 		rc = store_find(st, stmt, out, err);
 		if (rc)
 			return rc;
@@ -200,6 +203,7 @@ static int intern_frame(struct store *st, int64_t binary_id,
 	sqlite3_bind_int64(stmt, 2, binary_id);
 	sqlite3_bind_int64(stmt, 3, (int64_t)frame->address);
 	sqlite3_bind_int(stmt, 4, frame->in_kernel);
+	sqlite3_bind_int64(stmt, 5, frame->version);
 	rc = store_run(st, stmt, err);
 	if (rc)
 		return rc;
@@ -449,9 +453,13 @@ static struct idmap_key node_row_key(sqlite3_stmt *row)
 
 static struct idmap_key frame_row_key(sqlite3_stmt *row)
 {
-	return frame_key(sqlite3_column_int64(row, 1),
-			 (uint64_t)sqlite3_column_int64(row, 2),
-			 sqlite3_column_int(row, 3) != 0);
+	struct store_frame frame = {
+		.address = (uint64_t)sqlite3_column_int64(row, 2),
+		.in_kernel = sqlite3_column_int(row, 3) != 0,
+		.version = (uint32_t)sqlite3_column_int64(row, 4),
+	};
+
+	return frame_key(sqlite3_column_int64(row, 1), &frame);
 }
 
 static int next_id(struct store *st, const char *sql, int64_t *out,

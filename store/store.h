@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 2
+#define STORE_SCHEMA_VERSION 3
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -151,6 +151,7 @@ struct store_frame {
 	uint32_t binary; /* index */
 	bool in_kernel;
 	uint64_t address; /* see table frame */
+	uint32_t version; /* the same */
 };
 
 struct store_stack {

@@ -82,13 +82,15 @@ SELECT id FROM binary
    AND identity = ?4;
 
 -- name: frame_add
-INSERT INTO frame (id, binary_id, address, in_kernel) VALUES (?1, ?2, ?3, ?4);
+INSERT INTO frame (id, binary_id, address, in_kernel, version)
+VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: frame_find
-SELECT id FROM frame WHERE binary_id = ?1 AND address = ?2 AND in_kernel = ?3;
+SELECT id FROM frame
+ WHERE binary_id = ?1 AND address = ?2 AND in_kernel = ?3 AND version = ?4;
 
 -- name: frame_list
-SELECT id, binary_id, address, in_kernel FROM frame;
+SELECT id, binary_id, address, in_kernel, version FROM frame;
 
 -- name: stack_node_add
 INSERT INTO stack_node (id, parent_id, frame_id) VALUES (?1, ?2, ?3);

@@ -36,7 +36,7 @@ INSERT INTO function VALUES
       || '\x5c 12', NULL, NULL, NULL, 'symtab'),
   (7, 'memcpy', NULL, NULL, NULL, 'dwarf'),
   (8, 'fast_copy', NULL, NULL, NULL, 'dwarf');
-INSERT INTO frame VALUES
+INSERT INTO frame (id, binary_id, address, in_kernel) VALUES
   (1, 1, 16, 0), (2, 1, 32, 0), (3, 1, 48, 0), (4, 1, 64, 0), (5, 1, 65, 0),
   (6, 2, 80, 1), (7, 3, 4660, 0), (8, 1, 96, 0), (9, 1, 112, 0),
   (10, 2, 255, 1);

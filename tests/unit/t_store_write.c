@@ -88,10 +88,10 @@ static void a_batch_is_read_back_as_it_was_given(void **state)
 		 "1|10|636D64\n2|12|FFFE");
 	t_expect("a.db", "SELECT kind, path, build_id, identity FROM binary",
 		 "elf|/bin/x|abcd|\nunknown||NULL|dev1");
-	t_expect(
-		"a.db",
-		"SELECT binary_id, printf('%x', address), in_kernel FROM frame",
-		"1|10|0\n1|20|0\n2|ffffffffff600000|0\n1|10|1");
+	t_expect("a.db",
+		 "SELECT binary_id, printf('%x', address), in_kernel, version"
+		 " FROM frame",
+		 "1|10|0|0\n1|20|0|7\n2|ffffffffff600000|0|0\n1|10|1|0");
 	t_expect("a.db", "SELECT status, depth, ended FROM stack ORDER BY id",
 		 "lost|0|NULL\ncomplete|3|root\nbroken|3|no_frame");
 	t_expect("a.db",
@@ -258,6 +258,31 @@ static void a_full_memory_keeps_rows_unique(void **state)
 		 "SELECT count(*) FROM sqlite_schema"
 		 " WHERE name = 'stack_node_identity'",
 		 "0");
+}
+
+/* Whether remembered, asked of the file, or learnt from an older recording. */
+static void other_code_at_an_address_is_another_frame(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	t_fill(&b);
+	b.frame[1] = b.frame[0];
+	b.frame[1].version = UINT32_MAX;
+	t_write(st, &b);
+	assert_int_not_equal(b.row[0].id, b.row[1].id);
+	st->frame.ceiling = 1;
+	t_write(st, &b);
+	t_close(st);
+	st = t_open("a.db", true);
+	t_write(st, &b);
+	assert_false(b.row[0].is_new);
+	assert_false(b.row[1].is_new);
+	t_close(st);
+	t_expect("a.db",
+		 "SELECT count(*), count(DISTINCT version), max(version)"
+		 " FROM frame WHERE binary_id = 1 AND NOT in_kernel",
+		 "2|2|4294967295");
 }
 
 static void what_is_learnt_later_completes_a_process(void **state)
@@ -515,6 +540,7 @@ int main(void)
 		TEST(stacks_that_ended_otherwise_are_other_rows),
 		TEST(stack_ends_sums_by_process_status_and_reason),
 		TEST(a_full_memory_keeps_rows_unique),
+		TEST(other_code_at_an_address_is_another_frame),
 		TEST(what_is_learnt_later_completes_a_process),
 		TEST(a_bad_index_fails_the_whole_batch),
 		TEST(a_failed_batch_leaves_nothing_and_may_be_given_again),
