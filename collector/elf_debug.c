@@ -19,27 +19,37 @@
 enum {
 	NAMES_SIZE_MAX = 1 << 20, /* of all sections */
 	LINK_SIZE_MAX = 512,
+	ALT_LINK_SIZE_MAX = 2048,
 	CHUNK = 65536
 };
 
 /* Read by pread, a part at a time: never two at once. */
 static uint8_t chunk[CHUNK];
 
+int elf_debug_section_names(const struct elf_file *file, size_t *index)
+{
+	GElf_Shdr shdr;
+	Elf_Scn *names;
+
+	/* libelf reads all names at once, and would unpack them. */
+	if (elf_getshdrstrndx(file->elf, index))
+		return -ENOENT;
+	names = elf_getscn(file->elf, *index);
+	if (!names || !gelf_getshdr(names, &shdr) ||
+	    shdr.sh_type != SHT_STRTAB || shdr.sh_size > NAMES_SIZE_MAX ||
+	    shdr.sh_flags & SHF_COMPRESSED)
+		return -ENOENT;
+	return 0;
+}
+
 /* A section by name, with bytes in the file, as they are. */
 static int find_section(const struct elf_file *file, const char *name,
 			GElf_Shdr *out)
 {
-	Elf_Scn *names, *scn = NULL;
-	GElf_Shdr shdr;
+	Elf_Scn *scn = NULL;
 	size_t index;
 
-	/* libelf reads all names at once, and would unpack them. */
-	if (elf_getshdrstrndx(file->elf, &index))
-		return -ENOENT;
-	names = elf_getscn(file->elf, index);
-	if (!names || !gelf_getshdr(names, &shdr) ||
-	    shdr.sh_type != SHT_STRTAB || shdr.sh_size > NAMES_SIZE_MAX ||
-	    shdr.sh_flags & SHF_COMPRESSED)
+	if (elf_debug_section_names(file, &index))
 		return -ENOENT;
 	while ((scn = elf_nextscn(file->elf, scn))) {
 		const char *found;
@@ -179,7 +189,12 @@ static int open_in_root(struct elf_debug *out, const struct elf_file *file,
 	if (is_readable_to_owner(reference, file))
 		rc = elf_file_open(&out->file, reference, &key);
 	close(reference);
-	return rc;
+	if (rc)
+		return rc;
+	out->path = strdup(path);
+	if (!out->path)
+		elf_debug_close(out);
+	return out->path ? 0 : -ENOMEM;
 }
 
 /* Whether the two have build IDs: 0 if they are the same, -ESTALE if not,
@@ -196,23 +211,31 @@ static int compare_ids(const struct elf_file *debug,
 	return size == its_size && !memcmp(mine, its, size) ? 0 : -ESTALE;
 }
 
-int elf_debug_find_id(struct elf_debug *out, const struct elf_file *file,
-		      int root)
+/* Open the file in a root's tree for this build ID, unproven. */
+static int open_by_id(struct elf_debug *out, const struct elf_file *file,
+		      int root, const uint8_t *id, size_t size)
 {
 	char path[48 + 2 * INSPECT_BUILD_ID_MAX] = "usr/lib/debug/.build-id/";
-	uint8_t id[INSPECT_BUILD_ID_MAX];
-	uint8_t size = elf_file_build_id(file, id);
 	size_t at = strlen(path);
-	int rc;
 
-	*out = (struct elf_debug){ .file.fd = -1 };
-	if (size < 2)
+	if (size < 2 || size > INSPECT_BUILD_ID_MAX)
 		return -ENOENT;
-	for (uint8_t i = 0; i < size; i++)
+	for (size_t i = 0; i < size; i++)
 		at += (size_t)snprintf(path + at, sizeof(path) - at, "%02x%s",
 				       id[i], i ? "" : "/");
 	snprintf(path + at, sizeof(path) - at, ".debug");
-	rc = open_in_root(out, file, root, path);
+	return open_in_root(out, file, root, path);
+}
+
+int elf_debug_find_id(struct elf_debug *out, const struct elf_file *file,
+		      int root)
+{
+	uint8_t id[INSPECT_BUILD_ID_MAX];
+	uint8_t size = elf_file_build_id(file, id);
+	int rc;
+
+	*out = (struct elf_debug){ .file.fd = -1 };
+	rc = open_by_id(out, file, root, id, size);
 	if (rc)
 		return rc;
 	rc = compare_ids(&out->file, file);
@@ -314,9 +337,80 @@ int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
 	return rc;
 }
 
+/* ---- .gnu_debugaltlink: what dwz moved out of several files */
+
+struct alt_link {
+	char name[ALT_LINK_SIZE_MAX + 1];
+	const uint8_t *id; /* in name, behind its NUL */
+	size_t id_size;
+};
+
+static int read_alt_link(const struct elf_file *file, struct alt_link *out)
+{
+	GElf_Shdr shdr;
+	size_t length;
+	int rc = find_section(file, ".gnu_debugaltlink", &shdr);
+
+	if (rc)
+		return -ENODATA;
+	if (shdr.sh_size > ALT_LINK_SIZE_MAX)
+		return -EFBIG;
+	rc = elf_file_read(file, out->name, shdr.sh_size, shdr.sh_offset);
+	if (rc)
+		return rc;
+	out->name[shdr.sh_size] = '\0';
+	length = strlen(out->name);
+	if (!length || length + 1 >= shdr.sh_size)
+		return -EPROTO;
+	out->id = (const uint8_t *)out->name + length + 1;
+	out->id_size = shdr.sh_size - length - 1;
+	return 0;
+}
+
+/* Keep out if it is what the link means. */
+static int prove_alt(struct elf_debug *out, const struct alt_link *link)
+{
+	uint8_t id[INSPECT_BUILD_ID_MAX];
+	size_t size = elf_file_build_id_section(&out->file, id);
+
+	if (size == link->id_size && !memcmp(id, link->id, size))
+		return 0;
+	elf_debug_close(out);
+	return -ESTALE;
+}
+
+int elf_debug_find_alt(struct elf_debug *out, const struct elf_file *file,
+		       const struct elf_file *mapped, int root,
+		       const char *path)
+{
+	static char name[WIRE_PATH_MAX + ALT_LINK_SIZE_MAX + 2];
+	static struct alt_link link;
+	const char *end = strrchr(path, '/');
+	int rc = read_alt_link(file, &link);
+
+	*out = (struct elf_debug){ .file.fd = -1 };
+	if (rc)
+		return rc;
+	rc = open_by_id(out, mapped, root, link.id, link.id_size);
+	if (!rc)
+		rc = prove_alt(out, &link);
+	if (!rc)
+		return 0;
+	/* As written, or beside the file that links. */
+	if (link.name[0] == '/')
+		snprintf(name, sizeof(name), "%s", link.name);
+	else
+		snprintf(name, sizeof(name), "%.*s/%s",
+			 end ? (int)(end - path) : 0, path, link.name);
+	rc = open_in_root(out, mapped, root, name);
+	return rc ? rc : prove_alt(out, &link);
+}
+
 void elf_debug_close(struct elf_debug *debug)
 {
 	elf_file_close(&debug->file);
 	free(debug->image);
+	free(debug->path);
 	debug->image = NULL;
+	debug->path = NULL;
 }

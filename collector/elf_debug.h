@@ -25,7 +25,13 @@ enum {
 struct elf_debug {
 	struct elf_file file;
 	void *image; /* owned; what file reads, if it is unpacked */
+	char *path;  /* owned; in its root; NULL if it is unpacked */
 };
+
+/* The index of the section with the names of sections, for elf_strptr().
+ * Returns 0, or -ENOENT: there is none that is safe to read. */
+int elf_debug_section_names(const struct elf_file *file,
+			    size_t *index) MUST_CHECK;
 
 /*
  * All three return 0, -ENOENT (there is none), -ESTALE (it is not this
@@ -45,6 +51,17 @@ int elf_debug_find_id(struct elf_debug *out, const struct elf_file *file,
  * root, in .debug beside it, or in the tree under /usr/lib/debug. */
 int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
 			int root, const char *path) MUST_CHECK;
+
+/*
+ * Open what .gnu_debugaltlink of a file with DWARF names: the file for the
+ * link's build ID in a root, or the link's path, which may be relative to
+ * path, that of file in that root. The build ID proves it. What may be read
+ * is up to the owner of the mapped file. Returns also -ENODATA: file has no
+ * such link.
+ */
+int elf_debug_find_alt(struct elf_debug *out, const struct elf_file *file,
+		       const struct elf_file *mapped, int root,
+		       const char *path) MUST_CHECK;
 
 void elf_debug_close(struct elf_debug *debug);
 
