@@ -96,6 +96,21 @@ int maps_add(struct maps *m, const struct mapping *new)
 	return rc;
 }
 
+int maps_remove(struct maps *m, uint64_t start, uint64_t end, uint64_t now_ns)
+{
+	struct mapping hole = { .start = start, .end = end, .from_ns = now_ns };
+	int rc = 0;
+
+	while (!rc) {
+		size_t at = first_above(m, start);
+
+		if (at == m->n_now || m->now[at].start >= end)
+			return 0;
+		rc = displace(m, at, &hole);
+	}
+	return rc;
+}
+
 int maps_fill(struct maps *m, const struct mapping *old)
 {
 	uint64_t from = old->start;

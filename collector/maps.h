@@ -32,6 +32,10 @@ struct maps {
  * (MAPS_MAX). */
 int maps_add(struct maps *m, const struct mapping *new) MUST_CHECK;
 
+/* What lay between start and end ended at now_ns. Errors as maps_add(). */
+int maps_remove(struct maps *m, uint64_t start, uint64_t end,
+		uint64_t now_ns) MUST_CHECK;
+
 /* A mapping that /proc shows: it was there before anything that m knows, so
  * it fills the gaps and replaces nothing. Errors as maps_add(). */
 int maps_fill(struct maps *m, const struct mapping *old) MUST_CHECK;

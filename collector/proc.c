@@ -384,6 +384,7 @@ void procs_event(void *procs, const struct sideband_event *e)
 		on_notice(p, &e->notice);
 		break;
 	case SIDEBAND_PRCTL:
+	case SIDEBAND_KSYMBOL:
 		break;
 	}
 }

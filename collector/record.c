@@ -121,6 +121,7 @@ static void on_sideband(void *ctx, const struct sideband_event *event)
 	struct recording *r = ctx;
 
 	procs_event(r->procs, event);
+	kernel_event(r->kernel, event);
 	if (r->lists)
 		mapping_lists_event(r->lists, event);
 	else if (event->kind == SIDEBAND_NOTICE &&
@@ -167,6 +168,7 @@ static uint64_t self_cpu_ns(const struct recording *r)
 static void distrust(struct recording *r)
 {
 	procs_distrust(r->procs);
+	kernel_distrust(r->kernel);
 	if (r->lists)
 		mapping_lists_distrust(r->lists);
 }
@@ -193,8 +195,10 @@ static void sweep(struct recording *r)
 	uint64_t oldest_ns =
 		pipeline_oldest_ns(r->pipeline, reaper_interval_ns(r->reaper));
 	uint64_t kept_ns = 2 * r->opts->interval_ns;
+	uint64_t before_ns = oldest_ns > kept_ns ? oldest_ns - kept_ns : 0;
 
-	procs_sweep(r->procs, oldest_ns > kept_ns ? oldest_ns - kept_ns : 0);
+	procs_sweep(r->procs, before_ns);
+	kernel_prune(r->kernel, before_ns);
 }
 
 /* End an interval and begin the next. */
@@ -202,6 +206,7 @@ static void turn(struct recording *r)
 {
 	struct raw_interval raw = { 0 };
 	int rc = reap(r, &raw);
+	uint64_t end_ns = raw.harvest.end_ns;
 
 	if (rc) {
 		raw_interval_release(&raw);
@@ -211,7 +216,7 @@ static void turn(struct recording *r)
 	}
 	if (rc)
 		give_up(r);
-	kernel_refresh(r->kernel);
+	kernel_refresh(r->kernel, end_ns);
 	naming_tick(r->naming);
 	unwind_tables_tick(r->tables, probe_epoch(r->probe));
 	sweep(r);
@@ -447,9 +452,9 @@ static int open_kernel_side(struct recording *r)
 	if (!rc)
 		rc = binaries_open(&r->binaries, &r->err);
 	if (!rc)
-		rc = kernel_open(&r->kernel, r->binaries, &r->err);
-	if (!rc)
 		rc = open_sideband(r);
+	if (!rc)
+		rc = kernel_open(&r->kernel, r->binaries, &r->err);
 	if (!rc)
 		rc = timers_open(&r->timers, probe_tick(r->probe), &r->cpus,
 				 o->hz, &r->err);

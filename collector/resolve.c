@@ -81,7 +81,8 @@ static int add_kernel_frames(struct work *w, const struct shape_stack *s,
 	for (size_t i = 0; i < s->n_kernel && !rc; i++) {
 		struct kernel_place place;
 
-		kernel_find(w->r->kernel, address[i] - (i > 0), &place);
+		kernel_find(w->r->kernel, address[i] - (i > 0), w->h->start_ns,
+			    w->h->end_ns, &place);
 		rc = batch_frame(w->b, place.binary, place.offset, true,
 				 place.name, &out->frames[out->n]);
 		if (!rc)

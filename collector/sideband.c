@@ -135,6 +135,7 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 		.build_id = 1,
 		.comm = 1,
 		.comm_exec = 1,
+		.ksymbol = 1,
 		.watermark = 1,
 		.wakeup_watermark = s->wakes_at_once ? 1 : s->ring_bytes / 4,
 	};
@@ -290,25 +291,36 @@ struct mmap2_record {
 	char filename[];
 };
 
-static void take_mmap(struct sideband *s, const struct mmap2_record *r,
-		      size_t size, uint64_t time)
+/* Copy a text of at most room bytes. *out is where it is in s->text. */
+static int add_text(struct sideband *s, const char *text, size_t room,
+		    size_t *out)
 {
-	size_t room = size - sizeof(*r) - sizeof(struct trailer);
-	size_t length = strnlen(r->filename, room);
-	struct pending *p;
+	size_t length = strnlen(text, room);
 
 	if (GROW(s->text, s->n_text + length + 1, s->text_room)) {
 		s->failed = -ENOMEM;
 		s->lost++;
-		return;
+		return -ENOMEM;
 	}
+	*out = s->n_text;
+	memcpy(s->text + s->n_text, text, length);
+	s->text[s->n_text + length] = '\0';
+	s->n_text += length + 1;
+	return 0;
+}
+
+static void take_mmap(struct sideband *s, const struct mmap2_record *r,
+		      size_t size, uint64_t time)
+{
+	size_t path, room = size - sizeof(*r) - sizeof(struct trailer);
+	struct pending *p;
+
+	if (add_text(s, r->filename, room, &path))
+		return;
 	p = add_pending(s, SIDEBAND_MMAP, time, r->pid);
 	if (!p)
 		return;
-	p->path = s->n_text;
-	memcpy(s->text + s->n_text, r->filename, length);
-	s->text[s->n_text + length] = '\0';
-	s->n_text += length + 1;
+	p->path = path;
 	p->event.mmap.start = r->addr;
 	p->event.mmap.size = r->len;
 	p->event.mmap.file_offset = r->pgoff;
@@ -347,6 +359,33 @@ static void take_comm(struct sideband *s, const struct comm_record *r,
 						: WEFT_COMM_LEN - 1));
 }
 
+/* PERF_RECORD_KSYMBOL */
+struct ksymbol_record {
+	struct perf_event_header header;
+	uint64_t addr;
+	uint32_t len;
+	uint16_t type, flags;
+	char name[];
+};
+
+static void take_ksymbol(struct sideband *s, const struct ksymbol_record *r,
+			 size_t size, uint64_t time)
+{
+	size_t path, room = size - sizeof(*r) - sizeof(struct trailer);
+	struct pending *p;
+
+	if (add_text(s, r->name, room, &path))
+		return;
+	p = add_pending(s, SIDEBAND_KSYMBOL, time, 0);
+	if (!p)
+		return;
+	p->path = path;
+	p->event.ksymbol.start = r->addr;
+	p->event.ksymbol.size = r->len;
+	p->event.ksymbol.is_gone =
+		r->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER;
+}
+
 static void take_record(struct sideband *s, const struct perf_event_header *h)
 {
 	/* What a PERF_RECORD_SAMPLE of our sample_type holds. */
@@ -364,6 +403,10 @@ static void take_record(struct sideband *s, const struct perf_event_header *h)
 	case PERF_RECORD_COMM:
 		if (h->size >= sizeof(struct comm_record) + sizeof(t))
 			take_comm(s, (const void *)h, h->size, t.time);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		if (h->size >= sizeof(struct ksymbol_record) + sizeof(t))
+			take_ksymbol(s, (const void *)h, h->size, t.time);
 		break;
 	case PERF_RECORD_LOST:
 		/* struct { header; u64 id; u64 lost; trailer } */
@@ -439,6 +482,8 @@ int sideband_drain(struct sideband *s, uint64_t until_ns, sideband_fn *fn,
 			break;
 		if (e->kind == SIDEBAND_MMAP)
 			e->mmap.path = s->text + s->pending[n].path;
+		if (e->kind == SIDEBAND_KSYMBOL)
+			e->ksymbol.name = s->text + s->pending[n].path;
 		fn(ctx, e);
 	}
 	forget(s, n);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the kernel tells beside samples, in the order in which it happened:
- * perf's records of mappings and new programs (one ring per CPU), and the
- * notices of our own hooks, merged by time.
+ * perf's records of mappings, new programs and code that the kernel makes
+ * (one ring per CPU), and the notices of our own hooks, merged by time.
  */
 #ifndef WEFT_SIDEBAND_H
 #define WEFT_SIDEBAND_H
@@ -19,11 +19,12 @@ enum {
 };
 
 enum sideband_kind {
-	SIDEBAND_MMAP,   /* an executable mapping appeared */
-	SIDEBAND_EXEC,   /* perf: the process became another program */
-	SIDEBAND_COMM,   /* the process (not a thread) renamed itself */
-	SIDEBAND_PRCTL,  /* it named a mapping: perhaps a process context */
-	SIDEBAND_NOTICE, /* from our hooks */
+	SIDEBAND_MMAP,    /* an executable mapping appeared */
+	SIDEBAND_EXEC,    /* perf: the process became another program */
+	SIDEBAND_COMM,    /* the process (not a thread) renamed itself */
+	SIDEBAND_PRCTL,   /* it named a mapping: perhaps a process context */
+	SIDEBAND_KSYMBOL, /* the kernel made code, or freed it */
+	SIDEBAND_NOTICE,  /* from our hooks */
 };
 
 struct sideband_event {
@@ -38,6 +39,12 @@ struct sideband_event {
 			uint8_t build_id_size; /* 0: inode and dev are set */
 			const char *path;      /* borrowed; "" if none */
 		} mmap;
+		struct {
+			uint64_t start;
+			uint32_t size;
+			bool is_gone;
+			const char *name; /* borrowed */
+		} ksymbol;
 		char comm[WEFT_COMM_LEN]; /* EXEC, COMM */
 		struct weft_notice notice;
 	};

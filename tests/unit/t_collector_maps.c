@@ -106,6 +106,24 @@ static void a_mapping_over_a_part_keeps_the_ends(void **state)
 	maps_release(&m);
 }
 
+static void what_is_removed_was_there_until_then(void **state)
+{
+	struct maps m = { 0 };
+
+	(void)state;
+	add(&m, 0x1000, 0x3000, &one, 10);
+	add(&m, 0x3000, 0x5000, &two, 10);
+	assert_int_equal(maps_remove(&m, 0x2000, 0x4000, 25), 0);
+	expect(&m, 0x1800, 30, 40, MAPS_FOUND, &one);
+	expect(&m, 0x2000, 20, 30, MAPS_FOUND, &one);
+	expect(&m, 0x3fff, 20, 30, MAPS_FOUND, &two);
+	expect(&m, 0x2000, 25, 40, MAPS_NONE, NULL);
+	expect(&m, 0x3fff, 25, 40, MAPS_NONE, NULL);
+	expect(&m, 0x4000, 30, 40, MAPS_FOUND, &two);
+	assert_int_equal(maps_remove(&m, 0x8000, 0x9000, 30), 0);
+	maps_release(&m);
+}
+
 static void what_proc_shows_fills_gaps_and_replaces_nothing(void **state)
 {
 	struct maps m = { 0 };
@@ -151,6 +169,7 @@ int main(void)
 		cmocka_unit_test(a_change_within_the_interval_is_ambiguous),
 		cmocka_unit_test(a_change_to_the_same_place_is_not_ambiguous),
 		cmocka_unit_test(a_mapping_over_a_part_keeps_the_ends),
+		cmocka_unit_test(what_is_removed_was_there_until_then),
 		cmocka_unit_test(
 			what_proc_shows_fills_gaps_and_replaces_nothing),
 		cmocka_unit_test(what_ended_before_is_forgotten),
