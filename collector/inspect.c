@@ -61,6 +61,7 @@ struct inspect {
 	struct inspect_opts opts;
 	struct slot slot[WIRE_WORKERS_MAX];
 	struct jobs waiting, settled;
+	struct jobs lines; /* waiting; taken when nothing else waits */
 	struct inspect_bars bars;
 	struct inspect_totals totals;
 	uint64_t next_id;
@@ -127,6 +128,13 @@ static bool send_command(struct inspect *in, enum wire_command_kind kind,
 		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(command);
 }
 
+static void settle_all(struct inspect *in, struct jobs *jobs,
+		       enum inspect_status status)
+{
+	while (jobs->first)
+		settle_later(in, jobs_take(jobs, &jobs->first), status);
+}
+
 /* With no inspector and none coming, do not let requests wait for ever. */
 static void defer_if_alone(struct inspect *in)
 {
@@ -136,12 +144,10 @@ static void defer_if_alone(struct inspect *in)
 		if (in->slot[i].worker || in->slot[i].is_making)
 			return;
 	}
-	while (in->waiting.first) {
-		struct job *job = jobs_take(&in->waiting, &in->waiting.first);
-
-		settle_later(in, job,
-			     is_gone ? INSPECT_CRASHED : INSPECT_DEFERRED);
-	}
+	settle_all(in, &in->waiting,
+		   is_gone ? INSPECT_CRASHED : INSPECT_DEFERRED);
+	settle_all(in, &in->lines,
+		   is_gone ? INSPECT_CRASHED : INSPECT_DEFERRED);
 }
 
 static void lose_server(struct inspect *in)
@@ -247,6 +253,18 @@ static struct job **choose_job(struct inspect *in, const struct worker *worker)
 
 static void on_deadline(uv_timer_t *timer);
 
+static uint64_t find_deadline(const struct inspect *in, const struct job *job)
+{
+	switch (job->request->op) {
+	case WIRE_TABLE:
+		return in->opts.table_deadline_ns;
+	case WIRE_LINES:
+		return in->opts.lines_deadline_ns;
+	default:
+		return in->opts.deadline_ns;
+	}
+}
+
 static void worker_start(struct worker *worker, struct job *job)
 {
 	struct inspect *in = worker->in;
@@ -257,11 +275,7 @@ static void worker_start(struct worker *worker, struct job *job)
 	worker->reply_want = 0;
 	job->request->id = ++in->next_id;
 	uv_timer_start(&worker->deadline, on_deadline,
-		       (job->request->op == WIRE_TABLE
-				? in->opts.table_deadline_ns
-				: in->opts.deadline_ns) /
-			       ns_per_ms,
-		       0);
+		       find_deadline(in, job) / ns_per_ms, 0);
 	/* It waits for us, so the socket has room. Where it has died instead,
 	 * the socket is readable and on_readable() finds out. */
 	(void)send(worker->fd, job->request, job->size,
@@ -285,28 +299,54 @@ static struct worker *find_idle(struct inspect *in,
 	return idle;
 }
 
+/* Take a job; start it, unless it was barred since it was queued. */
+static bool take_job(struct inspect *in, struct jobs *jobs, struct job **link,
+		     struct worker *worker)
+{
+	struct job *job = jobs_take(jobs, link);
+
+	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime())) {
+		settle_later(in, job, INSPECT_BARRED);
+		return false;
+	}
+	worker_start(worker, job);
+	return true;
+}
+
+static bool is_busy_with_lines(const struct inspect *in)
+{
+	for (uint32_t i = 0; i < in->opts.workers; i++) {
+		const struct worker *worker = in->slot[i].worker;
+
+		if (worker && worker->job &&
+		    worker->job->request->op == WIRE_LINES)
+			return true;
+	}
+	return false;
+}
+
 /* Call nobody back: runs within requests. */
 static void dispatch(struct inspect *in)
 {
 	struct worker *worker;
-	struct job **link;
 
 	while (in->waiting.first && !in->is_closing) {
-		struct job *job = in->waiting.first;
+		struct job *job = in->waiting.first, **link;
+		bool is_first;
 
 		worker = find_idle(in, &job->target);
 		if (!worker)
 			return;
 		link = choose_job(in, worker);
-		/* Barred since it was queued. */
-		if (inspect_bars_has(&in->bars, &(*link)->target,
-				     uv_hrtime())) {
-			settle_later(in, jobs_take(&in->waiting, link),
-				     INSPECT_BARRED);
-			continue;
-		}
-		in->passes = *link == job ? 0 : in->passes + 1;
-		worker_start(worker, jobs_take(&in->waiting, link));
+		is_first = *link == job;
+		if (take_job(in, &in->waiting, link, worker))
+			in->passes = is_first ? 0 : in->passes + 1;
+	}
+	while (in->lines.first && !in->is_closing && !is_busy_with_lines(in)) {
+		worker = find_idle(in, &in->lines.first->target);
+		if (!worker)
+			return;
+		(void)take_job(in, &in->lines, &in->lines.first, worker);
 	}
 }
 
@@ -537,6 +577,8 @@ static void set_defaults(struct inspect_opts *opts)
 		opts->deadline_ns = 2000 * ns_per_ms;
 	if (!opts->table_deadline_ns)
 		opts->table_deadline_ns = 10000 * ns_per_ms;
+	if (!opts->lines_deadline_ns)
+		opts->lines_deadline_ns = 10000 * ns_per_ms;
 	if (!opts->bar_ns)
 		opts->bar_ns = 3600 * 1000 * ns_per_ms;
 }
@@ -563,6 +605,7 @@ int inspect_open(struct inspect **out, uv_loop_t *loop,
 		in->opts = *opts;
 	set_defaults(&in->opts);
 	jobs_init(&in->waiting);
+	jobs_init(&in->lines);
 	jobs_init(&in->settled);
 	uv_idle_init(loop, &in->settle);
 	uv_timer_init(loop, &in->retry);
@@ -587,6 +630,7 @@ void inspect_close(struct inspect *in)
 			job_free(worker_abandon(in->slot[i].worker));
 	}
 	jobs_drop(&in->waiting);
+	jobs_drop(&in->lines);
 	jobs_drop(&in->settled);
 	uv_close((uv_handle_t *)&in->control, on_own_closed);
 	uv_close((uv_handle_t *)&in->settle, on_own_closed);
@@ -644,8 +688,8 @@ uint64_t inspect_cpu_ns(const struct inspect *in)
 	return total;
 }
 
-static int submit(struct inspect *in, const struct job_parts *parts,
-		  union job_fn fn, void *ctx)
+int inspect_submit(struct inspect *in, const struct job_parts *parts,
+		   union job_fn fn, void *ctx)
 {
 	struct job *job = job_new(parts, fn, ctx);
 
@@ -653,60 +697,12 @@ static int submit(struct inspect *in, const struct job_parts *parts,
 		return -ENOMEM;
 	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime()))
 		settle_later(in, job, INSPECT_BARRED);
-	else if (in->waiting.n >= in->opts.queue)
+	else if (in->waiting.n + in->lines.n >= in->opts.queue)
 		settle_later(in, job, INSPECT_DEFERRED);
 	else
-		jobs_append(&in->waiting, job);
+		jobs_append(parts->op == WIRE_LINES ? &in->lines : &in->waiting,
+			    job);
 	dispatch(in);
 	defer_if_alone(in);
 	return 0;
-}
-
-int inspect_process(struct inspect *in, const struct weft_identity *who,
-		    inspect_process_fn *fn, void *ctx)
-{
-	struct job_parts parts = { .op = WIRE_PROCESS, .process = who };
-
-	return submit(in, &parts, (union job_fn){ .process = fn }, ctx);
-}
-
-int inspect_names(struct inspect *in, const struct inspect_file *file,
-		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
-		  void *ctx)
-{
-	struct job_parts parts = { .op = WIRE_NAMES,
-				   .file = file,
-				   .offsets = offsets,
-				   .n_offsets = n };
-
-	return submit(in, &parts, (union job_fn){ .names = fn }, ctx);
-}
-
-int inspect_table(struct inspect *in, const struct inspect_file *file,
-		  inspect_table_fn *fn, void *ctx)
-{
-	struct job_parts parts = { .op = WIRE_TABLE, .file = file };
-
-	return submit(in, &parts, (union job_fn){ .table = fn }, ctx);
-}
-
-int inspect_perf_map(struct inspect *in, const struct weft_identity *who,
-		     uint32_t inner_pid, const uint64_t *addresses, size_t n,
-		     inspect_names_fn *fn, void *ctx)
-{
-	struct job_parts parts = { .op = WIRE_PERF_MAP,
-				   .process = who,
-				   .inner_pid = inner_pid,
-				   .offsets = addresses,
-				   .n_offsets = n };
-
-	return submit(in, &parts, (union job_fn){ .names = fn }, ctx);
-}
-
-int inspect_context(struct inspect *in, const struct weft_identity *who,
-		    inspect_context_fn *fn, void *ctx)
-{
-	struct job_parts parts = { .op = WIRE_CONTEXT, .process = who };
-
-	return submit(in, &parts, (union job_fn){ .context = fn }, ctx);
 }

@@ -58,6 +58,7 @@ struct inspect_opts {
 	uint32_t queue;             /* requests waiting, at most; 0: 4096 */
 	uint64_t deadline_ns;       /* of one request; 0: 2 s */
 	uint64_t table_deadline_ns; /* of inspect_table(); 0: 10 s */
+	uint64_t lines_deadline_ns; /* of inspect_lines(); 0: 10 s */
 	uint64_t bar_ns;            /* 0: 1 h */
 };
 
@@ -162,6 +163,36 @@ typedef void inspect_names_fn(void *ctx, enum inspect_status status,
  */
 int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
+		  void *ctx);
+
+enum {
+	INSPECT_LEVELS_MAX = 32 /* of one offset */
+};
+
+/* A function at an offset, or one that was inlined there; what DWARF says. */
+struct inspect_level {
+	uint32_t at;              /* index of the offset */
+	uint32_t line;            /* in file; 0: not known */
+	uint32_t function_line;   /* of its declaration; 0: not known */
+	const char *name;         /* demangled; NULL: lines, but no function */
+	const char *linkage_name; /* NULL: same as name */
+	const char *file;         /* NULL: not known */
+	uint64_t start; /* outermost level: file offset; 0: not known */
+};
+
+typedef void inspect_lines_fn(void *ctx, enum inspect_status status,
+			      const struct inspect_level *levels, size_t n);
+
+/*
+ * Functions, inlined ones too, and lines for n file offsets, as names are
+ * asked for. Levels ascend by at, of one offset the innermost is first; an
+ * offset that is not covered has none. DWARF is looked for in the file, then
+ * in debug files as for names. One inspector at a time is busy with lines,
+ * and only while nothing else waits, so that nothing waits for them. Failing
+ * at a file's lines bars its lines, not its names.
+ */
+int inspect_lines(struct inspect *in, const struct inspect_file *file,
+		  const uint64_t *offsets, size_t n, inspect_lines_fn *fn,
 		  void *ctx);
 
 enum {

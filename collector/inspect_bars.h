@@ -12,10 +12,12 @@ enum {
 	INSPECT_BARS_MAX = 1024
 };
 
-/* What a request is about: a process or a file. All zero: nothing. */
+/* What a request is about: a process, a file, or a file's lines. All zero:
+ * nothing. */
 struct inspect_target {
 	uint64_t a, b;
 	bool is_file;
+	bool is_lines; /* barred apart from the file's names */
 };
 
 struct inspect_bars {

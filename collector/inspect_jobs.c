@@ -10,6 +10,7 @@
 static struct inspect_target find_target(const struct job_parts *parts)
 {
 	const struct inspect_file *file = parts->file;
+	bool is_lines = parts->op == WIRE_LINES;
 
 	if (!file)
 		return (struct inspect_target){
@@ -21,11 +22,13 @@ static struct inspect_target find_target(const struct job_parts *parts)
 			.a = file->start_ns,
 			.b = file->pid,
 			.is_file = true,
+			.is_lines = is_lines,
 		};
 	return (struct inspect_target){
 		.a = file->inode,
 		.b = (uint64_t)file->dev_major << 32 | file->dev_minor,
 		.is_file = true,
+		.is_lines = is_lines,
 	};
 }
 
@@ -111,6 +114,9 @@ void job_finish(struct job *job, const struct inspect_answer *answer)
 	case WIRE_NAMES:
 	case WIRE_PERF_MAP:
 		job->fn.names(job->ctx, status, answer->names, answer->n);
+		break;
+	case WIRE_LINES:
+		job->fn.lines(job->ctx, status, answer->levels, answer->n);
 		break;
 	case WIRE_TABLE:
 		job->fn.table(job->ctx, status, is_ok ? &answer->table : NULL);

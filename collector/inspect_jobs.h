@@ -9,6 +9,7 @@
 union job_fn {
 	inspect_process_fn *process;
 	inspect_names_fn *names; /* also of perf maps */
+	inspect_lines_fn *lines;
 	inspect_table_fn *table;
 	inspect_context_fn *context;
 };
@@ -32,6 +33,10 @@ struct job_parts {
 	size_t n_offsets;
 	uint32_t inner_pid;
 };
+
+/* Queue a job of these parts. Returns 0 or -ENOMEM. */
+int inspect_submit(struct inspect *in, const struct job_parts *parts,
+		   union job_fn fn, void *ctx) MUST_CHECK;
 
 /* A job with copies of all parts; NULL: no memory. */
 struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx);

@@ -93,6 +93,7 @@ static int load_symbols(const struct elf_file *file, struct kept **out)
 		if (rc == -ENOMEM) {
 			/* Those that are kept may be what is in the way. */
 			inspect_drop_symbols();
+			inspect_drop_lines();
 			rc = symbols_load(&symbols, file);
 		}
 		if (rc)
@@ -138,47 +139,63 @@ static bool add_from(struct symbols *symbols, struct elf_debug *debug, int rc,
 	return !rc;
 }
 
-/* Look for a debug file in a root; -1: there is none to look in. */
-static bool add_from_root(struct symbols *symbols, const struct elf_file *file,
-			  int root, const char *path)
-{
-	struct elf_debug debug;
-
-	if (root < 0)
-		return false;
-	return add_from(symbols, &debug, elf_debug_find_id(&debug, file, root),
-			WIRE_SOURCE_BUILD_ID) ||
-	       add_from(symbols, &debug,
-			elf_debug_find_link(&debug, file, root, path),
-			WIRE_SOURCE_DEBUGLINK);
-}
-
-static void close_root(int root)
-{
-	if (root >= 0)
-		close(root);
-}
-
-/* Look for a debug file as the process would, then as we do. */
-static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
-			   const struct request *request)
+static int open_root(const struct request *request, enum inspect_root which)
 {
 	static const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC;
-	bool is_found = false;
 	struct procfs proc;
 	int root;
 
-	if (!procfs_open(&proc, &request->head->process)) {
-		root = openat(proc.dir, "root", flags);
-		is_found = add_from_root(symbols, file, root, request->path);
-		close_root(root);
-		procfs_close(&proc);
+	if (which == INSPECT_ROOT_OURS)
+		return open("/", flags);
+	if (procfs_open(&proc, &request->head->process))
+		return -1;
+	root = openat(proc.dir, "root", flags);
+	procfs_close(&proc);
+	return root;
+}
+
+bool inspect_try_roots(const struct request *request, inspect_root_fn *fn,
+		       void *ctx)
+{
+	bool is_done = false;
+
+	for (int i = 0; i < INSPECT_ROOTS && !is_done; i++) {
+		int root = open_root(request, (enum inspect_root)i);
+
+		if (root < 0)
+			continue;
+		is_done = fn(ctx, root);
+		close(root);
 	}
-	if (is_found)
-		return;
-	root = open("/", flags);
-	(void)add_from_root(symbols, file, root, request->path);
-	close_root(root);
+	return is_done;
+}
+
+/* Whom a debug file is looked for. */
+struct search {
+	struct symbols *symbols;
+	const struct elf_file *file;
+	const char *path;
+};
+
+static bool add_from_root(void *ctx, int root)
+{
+	const struct search *s = ctx;
+	struct elf_debug debug;
+
+	return add_from(s->symbols, &debug,
+			elf_debug_find_id(&debug, s->file, root),
+			WIRE_SOURCE_BUILD_ID) ||
+	       add_from(s->symbols, &debug,
+			elf_debug_find_link(&debug, s->file, root, s->path),
+			WIRE_SOURCE_DEBUGLINK);
+}
+
+static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
+			   const struct request *request)
+{
+	struct search search = { symbols, file, request->path };
+
+	(void)inspect_try_roots(request, add_from_root, &search);
 }
 
 static bool find(struct kept *entry, const struct elf_file *file,

@@ -6,8 +6,22 @@
 #include "collector/elf_symbols.h"
 #include "collector/inspect_ops.h"
 
-/* Forget the symbols of all files, where memory is short. */
+/* Forget the symbols, or the lines, of all files, where memory is short. */
 void inspect_drop_symbols(void);
+void inspect_drop_lines(void);
+
+/* Where files are looked for that belong to a mapped one, in this order. */
+enum inspect_root {
+	INSPECT_ROOT_PROCESS,
+	INSPECT_ROOT_OURS,
+	INSPECT_ROOTS
+};
+
+/* Call fn with a directory's descriptor (borrowed) for each root that there
+ * is, until it returns true. Returns whether it did. */
+typedef bool inspect_root_fn(void *ctx, int root);
+bool inspect_try_roots(const struct request *request, inspect_root_fn *fn,
+		       void *ctx);
 
 /* Open our own vDSO: the same kernel gives every process the same image.
  * Returns 0 or a negative errno; close with elf_file_close(). */

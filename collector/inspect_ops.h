@@ -49,6 +49,8 @@ enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply);
 enum inspect_status inspect_op_names(const struct request *request,
 				     struct reply *reply);
+enum inspect_status inspect_op_lines(const struct request *request,
+				     struct reply *reply);
 enum inspect_status inspect_op_table(const struct request *request,
 				     struct reply *reply);
 enum inspect_status inspect_op_perf_map(const struct request *request,

@@ -41,6 +41,11 @@ static bool find_layout(const struct wire_request *request,
 		*layout = (struct layout){ 0, sizeof(struct wire_name),
 					   request->n_offsets };
 		return true;
+	case WIRE_LINES:
+		*layout = (struct layout){ 0, sizeof(struct wire_level),
+					   (size_t)request->n_offsets *
+						   INSPECT_LEVELS_MAX };
+		return true;
 	case WIRE_TABLE:
 		*layout = (struct layout){ sizeof(struct wire_table),
 					   WIRE_TABLE_BLOCK_BYTES,
@@ -72,7 +77,7 @@ size_t inspect_reply_size(const struct wire_reply *head,
 	if (head->n > layout.max)
 		return 0;
 	/* A name for each offset: a caller indexes by its own count. */
-	if (layout.item == sizeof(struct wire_name) &&
+	if ((request->op == WIRE_NAMES || request->op == WIRE_PERF_MAP) &&
 	    head->n != request->n_offsets)
 		return 0;
 	size = sizeof(*head) + layout.own + head->n * layout.item;
@@ -163,6 +168,34 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 	return true;
 }
 
+/* A caller indexes by at, and counts levels. */
+static bool take_levels(struct inspect_answer *out, const struct parts *parts,
+			uint32_t n_offsets)
+{
+	const struct wire_level *wire = parts->items;
+	struct inspect_level *levels = out->items;
+	uint32_t deep = 0;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (wire[i].at >= n_offsets ||
+		    (i && wire[i].at < wire[i - 1].at))
+			return false;
+		deep = i && wire[i].at == wire[i - 1].at ? deep + 1 : 1;
+		if (deep > INSPECT_LEVELS_MAX ||
+		    !take_optional(parts, wire[i].name, &levels[i].name) ||
+		    !take_optional(parts, wire[i].linkage_name,
+				   &levels[i].linkage_name) ||
+		    !take_optional(parts, wire[i].file, &levels[i].file))
+			return false;
+		levels[i].at = wire[i].at;
+		levels[i].line = wire[i].line;
+		levels[i].function_line = wire[i].function_line;
+		levels[i].start = wire[i].start;
+	}
+	out->levels = levels;
+	return true;
+}
+
 /* The index comes before the rules, and names rows that are there. */
 static bool is_index_sane(const struct wire_table *own, const uint32_t *words,
 			  size_t n_blocks)
@@ -234,6 +267,8 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 	case WIRE_NAMES:
 	case WIRE_PERF_MAP:
 		return take_names(out, parts);
+	case WIRE_LINES:
+		return take_levels(out, parts, request->n_offsets);
 	case WIRE_TABLE:
 		return take_table(out, parts);
 	case WIRE_CONTEXT:
@@ -248,6 +283,7 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 union item {
 	struct inspect_mapping mapping;
 	struct inspect_name name;
+	struct inspect_level level;
 };
 
 int inspect_answer_decode(struct inspect_answer *out, const void *bytes,

@@ -12,8 +12,9 @@ struct inspect_answer {
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
 	struct inspect_context context;   /* WIRE_CONTEXT */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
-	struct inspect_table table;       /* WIRE_TABLE; words in the bytes */
-	void *items;                      /* owned */
+	const struct inspect_level *levels; /* WIRE_LINES */
+	struct inspect_table table;         /* WIRE_TABLE; words in the bytes */
+	void *items;                        /* owned */
 };
 
 /*

@@ -22,6 +22,7 @@ static int build(struct elf_table *table, const struct elf_file *file)
 		return rc;
 	elf_table_release(table);
 	inspect_drop_symbols();
+	inspect_drop_lines();
 	return elf_table_build(table, file);
 }
 

@@ -41,6 +41,7 @@ enum wire_op {
 	WIRE_TABLE,
 	WIRE_PERF_MAP,
 	WIRE_CONTEXT,
+	WIRE_LINES,
 	WIRE_OP_END
 };
 
@@ -121,6 +122,14 @@ struct wire_name {
 	uint32_t pad;
 };
 
+/* Of DWARF; strings may be WIRE_NO_STRING. */
+struct wire_level {
+	uint64_t start;
+	uint32_t at;
+	uint32_t name, linkage_name, file;
+	uint32_t line, function_line;
+};
+
 /* Items are blocks of WEFT_TABLE_BLOCK_WORDS. */
 struct wire_table {
 	uint32_t first_page, n_pages;
@@ -144,6 +153,7 @@ _Static_assert(sizeof(struct wire_request) == 96, "request has padding");
 _Static_assert(sizeof(struct wire_reply) == 24, "reply has padding");
 _Static_assert(sizeof(struct wire_mapping) == 72, "mapping has padding");
 _Static_assert(sizeof(struct wire_name) == 24, "name has padding");
+_Static_assert(sizeof(struct wire_level) == 32, "level has padding");
 _Static_assert(sizeof(struct wire_table) == 24, "table has padding");
 
 #endif

@@ -124,6 +124,8 @@ static enum inspect_status run(const struct request *request,
 		return inspect_op_process(request, reply);
 	case WIRE_NAMES:
 		return inspect_op_names(request, reply);
+	case WIRE_LINES:
+		return inspect_op_lines(request, reply);
 	case WIRE_TABLE:
 		return inspect_op_table(request, reply);
 	case WIRE_PERF_MAP:

@@ -88,6 +88,14 @@ int privilege_become_user(struct weft_err *err)
 	return sudo_user(&uid, &gid) ? become(uid, gid, err) : 0;
 }
 
+uid_t privilege_user(void)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return sudo_user(&uid, &gid) ? uid : getuid();
+}
+
 /* Keep those of the first n that we have at all. */
 static int keep_only(const cap_value_t *kept, int n)
 {

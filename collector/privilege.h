@@ -5,6 +5,8 @@
 
 #include "store/weft.h"
 
+#include <sys/types.h>
+
 /*
  * Check that recording is possible at all. -EPERM names the missing
  * capability. *warning is set where it is possible but something will be
@@ -23,5 +25,8 @@ int privilege_drop(struct weft_err *err) MUST_CHECK;
 /* Become the user who called sudo for good, without any capability; nothing
  * where nobody did. For the program after `--`. */
 int privilege_become_user(struct weft_err *err) MUST_CHECK;
+
+/* Who started us: the user who called sudo, if one did. */
+uid_t privilege_user(void);
 
 #endif

@@ -37,7 +37,9 @@ struct fixture {
 	uintptr_t look_for; /* an address whose mapping is wanted */
 	size_t left;        /* callbacks to come */
 	size_t seen[INSPECT_STATUSES];
-	char name[256];                 /* the last that was given */
+	char name[256];              /* the last that was given */
+	char outer[256], file[4096]; /* of the last lines */
+	size_t n_levels;
 	struct inspect_mapping mapping; /* the last that was chosen */
 	char path[4096];
 	enum inspect_context_state state;
@@ -137,6 +139,23 @@ static void on_names(void *ctx, enum inspect_status status,
 	answered(f, status);
 	snprintf(f->name, sizeof(f->name), "%s",
 		 n && names[0].name ? names[0].name : "");
+}
+
+static void on_lines(void *ctx, enum inspect_status status,
+		     const struct inspect_level *levels, size_t n)
+{
+	struct fixture *f = ctx;
+
+	answered(f, status);
+	f->n_levels = n;
+	if (!n)
+		return;
+	snprintf(f->name, sizeof(f->name), "%s", levels[0].name);
+	snprintf(f->outer, sizeof(f->outer), "%s", levels[n - 1].name);
+	snprintf(f->file, sizeof(f->file), "%s", levels[0].file);
+	assert_int_equal(levels[n - 1].start + f->mapping.start -
+				 f->mapping.file_offset,
+			 f->look_for);
 }
 
 static void on_context(void *ctx, enum inspect_status status,
@@ -244,6 +263,66 @@ static void a_process_and_its_functions_are_named(void **state)
 	ask_name(&f, &who, (uintptr_t)on_process + 1);
 	run_until_answered(&f);
 	assert_string_equal(f.name, "on_process");
+	close_all(&f);
+}
+
+/* Lines of the function that begins at an address of ours. */
+static void ask_lines(struct fixture *f, const struct weft_identity *who,
+		      uintptr_t address)
+{
+	struct inspect_file file = to_file(f, who);
+	uint64_t offset = address - f->mapping.start + f->mapping.file_offset;
+
+	f->left++;
+	f->is_asking = true;
+	f->look_for = address;
+	assert_int_equal(inspect_lines(f->in, &file, &offset, 1, on_lines, f),
+			 0);
+	f->is_asking = false;
+}
+
+static void a_function_has_its_lines(void **state)
+{
+	struct weft_identity who = identify(getpid());
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, NULL);
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	for (int i = 0; i < 3; i++) {
+		f.n_levels = 0;
+		ask_lines(&f, &who, (uintptr_t)on_process);
+		ask_lines(&f, &who, (uintptr_t)on_process);
+		run_until_answered(&f);
+		assert_true(f.n_levels >= 1);
+		assert_string_equal(f.outer, "on_process");
+		assert_non_null(strstr(f.file, "t_collector_inspect.c"));
+	}
+	assert_int_equal(f.seen[INSPECT_OK], 7);
+	close_all(&f);
+}
+
+static void who_fails_at_lines_keeps_its_names(void **state)
+{
+	struct inspect_opts opts = { .lines_deadline_ns = 1 };
+	struct weft_identity who = identify(getpid());
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, &opts);
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	ask_lines(&f, &who, (uintptr_t)on_process);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_TIMEOUT], 1);
+	ask_name(&f, &who, (uintptr_t)on_process);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_OK], 2);
+	assert_string_equal(f.name, "on_process");
+	ask_lines(&f, &who, (uintptr_t)on_process);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_BARRED], 1);
 	close_all(&f);
 }
 
@@ -762,6 +841,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_process_and_its_functions_are_named),
+		cmocka_unit_test(a_function_has_its_lines),
+		cmocka_unit_test(who_fails_at_lines_keeps_its_names),
 		cmocka_unit_test(a_file_that_is_not_the_mapped_one_is_refused),
 		cmocka_unit_test(a_mapped_file_has_an_unwind_table),
 		cmocka_unit_test(the_vdso_has_an_unwind_table),

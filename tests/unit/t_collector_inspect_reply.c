@@ -170,6 +170,55 @@ static void there_is_a_name_for_each_offset(void **state)
 	assert_int_equal(inspect_reply_size(&reply.head, &names), 0);
 }
 
+static void levels_ascend_and_are_of_what_was_asked(void **state)
+{
+	const struct wire_request lines = { .id = 7,
+					    .op = WIRE_LINES,
+					    .n_offsets = 2 };
+	struct {
+		struct wire_reply head;
+		struct wire_level level[40];
+		char strings[8];
+	} reply = { .head = { .id = 7, .n = 40, .strings_size = 2 },
+		    .strings = "f" };
+	size_t size = sizeof(reply.head) + sizeof(reply.level) + 2;
+	struct inspect_answer answer;
+
+	(void)state;
+	for (uint32_t i = 0; i < 40; i++)
+		reply.level[i] = (struct wire_level){
+			.at = i >= INSPECT_LEVELS_MAX,
+			.linkage_name = WIRE_NO_STRING,
+			.file = WIRE_NO_STRING,
+			.line = i,
+		};
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
+			 0);
+	assert_int_equal(answer.n, 40);
+	assert_string_equal(answer.levels[39].name, "f");
+	assert_null(answer.levels[39].file);
+	assert_int_equal(answer.levels[39].line, 39);
+	assert_int_equal(answer.levels[39].at, 1);
+	inspect_answer_release(&answer);
+	/* One more of the first than one may have. */
+	reply.level[INSPECT_LEVELS_MAX].at = 0;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
+			 -EPROTO);
+	reply.level[INSPECT_LEVELS_MAX].at = 1;
+	reply.level[39].at = 0;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
+			 -EPROTO);
+	reply.level[39].at = 2;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
+			 -EPROTO);
+	reply.level[39].at = 1;
+	reply.level[39].file = 2;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
+			 -EPROTO);
+	reply.head.n = 2 * INSPECT_LEVELS_MAX + 1;
+	assert_int_equal(inspect_reply_size(&reply.head, &lines), 0);
+}
+
 static void a_context_speaks_of_who_was_asked_about(void **state)
 {
 	const struct wire_request who = {
@@ -371,6 +420,7 @@ int main(void)
 		cmocka_unit_test(mappings_ascend_and_are_not_empty),
 		cmocka_unit_test(nothing_follows_a_failure),
 		cmocka_unit_test(there_is_a_name_for_each_offset),
+		cmocka_unit_test(levels_ascend_and_are_of_what_was_asked),
 		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),
 		cmocka_unit_test(a_table_is_taken_in_place),
 		cmocka_unit_test(a_file_may_have_no_table),
