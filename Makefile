@@ -27,13 +27,14 @@ OPT ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)
 RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
-	-llzma -lz
+	-llzma -lz -ljansson
 QUERY_LIBS := -lsqlite3 -lm
 
 # A room is an archive; a program is its main.o and the rooms it may know.
 objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
 STORE := $(call objects,store) $(B)/gen/store_sql.o
-COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o
+COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
+	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
 all: $(B)/weft $(B)/weft-record
@@ -52,7 +53,7 @@ $(B)/query.a: $(QUERY)
 
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
-	$(B)/gen/context_process.pb-c.h
+	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
 QUERY_SQL := $(wildcard query/*.sql)
 
@@ -75,7 +76,7 @@ $(B)/gen/weft.bpf.o: $(wildcard bpf/*)
 $(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@
 
-# The part of a process context (OTEP 4719) that is read.
+# The parts of a process context (OTEP 4719) and of OTLP that are read.
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=collector --c_out=$(B)/gen $<

@@ -251,6 +251,30 @@ int store_write_names(struct store *st, const struct store_name *names,
 		      size_t n, const char *text, size_t text_size,
 		      struct weft_err *err) MUST_CHECK;
 
+enum {
+	STORE_SPAN_KINDS = 6,   /* unspecified, internal, server, client,
+				   producer, consumer */
+	STORE_SPAN_STATUSES = 3 /* unset, ok, error */
+};
+
+/* A span of a trace, as OpenTelemetry has it. */
+struct store_span {
+	uint8_t trace_id[16], span_id[8], parent_span_id[8];
+	bool has_parent;
+	uint8_t kind, status;                 /* numbers of OTLP */
+	uint64_t start_ns, end_ns;            /* Unix; 0: not known */
+	store_text service, name, attributes; /* attributes: a JSON object */
+};
+
+/*
+ * Add spans, all or none. A span that is there already (same trace ID and
+ * span ID) stays as it is. *added is how many were new. Errors as
+ * store_write().
+ */
+int store_write_spans(struct store *st, const struct store_span *spans,
+		      size_t n, const char *text, size_t text_size,
+		      size_t *added, struct weft_err *err) MUST_CHECK;
+
 /* Bytes in the write-ahead log now; 0 where there is none. Cheap. */
 uint64_t store_wal_bytes(const struct store *st);
 

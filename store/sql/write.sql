@@ -171,3 +171,10 @@ SELECT id FROM function
 INSERT INTO frame_function (frame_id, inline_depth, function_id, line)
 VALUES (?1, ?2, ?3, ?4)
 ON CONFLICT (frame_id, inline_depth) DO NOTHING;
+
+-- name: span_add
+-- Senders repeat what they are not sure of: the first stays.
+INSERT INTO span (trace, span_id, parent_span_id, service, name, kind,
+                  start_ns, end_ns, status, attributes)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+ON CONFLICT (trace, span_id) DO NOTHING;
