@@ -10,6 +10,7 @@
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/sequence.h"
+#include "query/span_tree.h"
 #include "query/stacks.h"
 
 /* Below this many samples of a stack there is no ratio worth printing. */
@@ -33,7 +34,8 @@ static const struct cli_command command = {
 	.about = "One request: what it used, its stacks with their share of it "
 		 "(estimated from\nits detail samples) beside their share of "
 		 "everyone's samples (exact), and its\nsamples in the order of "
-		 "time. ID: 32 hexadecimal digits, or a prefix of at\nleast 8 "
+		 "time; its spans, if the file has them, with the\nsamples in "
+		 "each. ID: 32 hexadecimal digits, or a prefix of at\nleast 8 "
 		 "that no other trace has.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
@@ -64,6 +66,7 @@ struct trace {
 	size_t n_processes; /* there may be more than there is room for */
 	int64_t first_ns, last_ns;
 	struct sequence sequence;
+	struct span_tree spans;
 };
 
 static void trace_release(struct trace *t)
@@ -75,6 +78,7 @@ static void trace_release(struct trace *t)
 	free(t->rows);
 	stacks_free(t->stacks);
 	sequence_release(&t->sequence);
+	span_tree_release(&t->spans);
 	report_close(&t->report);
 }
 
@@ -245,6 +249,10 @@ static struct stats_interval used(const struct trace *t)
 {
 	double k = (double)t->here.count;
 
+	if (!t->here.count)
+		return (struct stats_interval){
+			0, stats_unsampled_ns(report_ns_each(&t->report))
+		};
 	return stats_request_ns(k, t->here.estimate / k, true);
 }
 
@@ -255,6 +263,12 @@ static void print_summary(const struct trace *t)
 	char name[256];
 	int64_t threads = 0;
 
+	if (!t->here.count) {
+		printf("trace %s: no sample: it may have used up to %s "
+		       "(95 %%)\n\n",
+		       t->hex, FIGURE(figure_value, used(t).hi, unit));
+		return;
+	}
 	printf("trace %s: %s samples, estimated %s (95 %%: %s), %s from first "
 	       "to last\n",
 	       t->hex, FIGURE(figure_count, (double)t->here.count),
@@ -336,7 +350,11 @@ static int print(const struct trace *t, size_t n, struct weft_err *err)
 
 	report_print_heading(&t->report);
 	print_summary(t);
-	rc = print_stacks(t, n, err);
+	rc = span_tree_print(&t->spans, &t->report, t->stacks, err);
+	if (!rc && !t->here.count)
+		return 0;
+	if (!rc)
+		rc = print_stacks(t, n, err);
 	if (!rc)
 		rc = sequence_print(&t->sequence, t->first_ns, false, err);
 	if (rc)
@@ -404,6 +422,7 @@ static void print_json(const struct trace *t, size_t n)
 		json_end_object(&j);
 	}
 	json_end_array(&j);
+	span_tree_json(&t->spans, &t->report, &j);
 	json_stacks(t, &j, n);
 	sequence_json(&t->sequence, &j, t->first_ns);
 	json_end_object(&j);
@@ -421,11 +440,14 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 		if (!rc)
 			rc = load_processes(t, i, err);
 	}
-	if (!rc && t->here.count == 0)
+	if (!rc)
+		rc = span_tree_load(&t->spans, &t->report, t->id, err);
+	if (!rc && t->here.count == 0 && !t->spans.n)
 		rc = weft_fail(err, -ENODATA,
 			       "trace %s has no sample of %s in that time",
 			       t->hex, t->report.range.event);
-	if (rc)
+	*n = 0;
+	if (rc || t->here.count == 0)
 		return rc;
 	merge(t);
 	for (i = 0; !rc && i < n_parts; i++)

@@ -154,6 +154,22 @@ struct stats_interval stats_request_ns(double k, double ns_each, bool listed)
 	return in;
 }
 
+struct stats_interval stats_mean_request_ns(double sum, double sum_sq, double n,
+					    double ns_each)
+{
+	double mean = sum / n, phi = 1;
+	struct stats_interval in;
+
+	if (n > 1 && sum > 0)
+		phi = (sum_sq - sum * mean) / (n - 1) / mean;
+	if (phi < 1)
+		phi = 1;
+	in = stats_count(sum / phi);
+	in.lo *= phi * ns_each / n;
+	in.hi *= phi * ns_each / n;
+	return in;
+}
+
 double stats_unsampled_ns(double ns_each)
 {
 	return LN_20 * ns_each;

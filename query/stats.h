@@ -91,6 +91,15 @@ struct stats_interval stats_request_ns(double k, double ns_each, bool listed);
 double stats_unsampled_ns(double ns_each);
 
 /*
+ * Mean CPU time of requests like n that were seen, of which some may have no
+ * sample: sum and sum_sq over their numbers of samples, each of which stands
+ * for ns_each. Limits of a Poisson mean, widened by how much more the numbers
+ * vary than Poisson's do (quasi-Poisson: Wedderburn 1974).
+ */
+struct stats_interval stats_mean_request_ns(double sum, double sum_sq, double n,
+					    double ns_each);
+
+/*
  * A sum over blocks chosen with unequal probabilities (Fay, Feuer 1997): sum
  * and sum_sq of the weighted values w_i that were chosen by chance, largest =
  * the largest w that one could have had. Blocks that were certain are added

@@ -306,3 +306,105 @@ CREATE VIEW ledger_total AS
   JOIN event e ON e.id = r.event_id
   GROUP BY r.event_id, r.entry_id
   ORDER BY r.event_id, r.entry_id;
+
+DROP VIEW IF EXISTS requests;
+CREATE VIEW requests AS
+  -- one row per trace, those without a sample too: what its root span says,
+  -- and what its samples say of its CPU time, an estimate with the limits of
+  -- a 95 % interval. Root: called by no span that was sent; of several, the
+  -- one without a parent, then the earliest. Equality of trace_id seeks an
+  -- index
+  SELECT
+    q.trace_id, root.service, root.name, root.kind, root.status,
+    root.start_ns,                  -- Unix
+    root.end_ns - root.start_ns AS duration_ns,
+    (SELECT count(*) FROM span c WHERE c.trace = q.trace) AS spans,
+    q.samples, q.cpu_ns,
+    -- Wilson and Hilferty's limits of a Poisson mean. Not every SQLite has
+    -- sqrt(): Newton's steps find it
+    q.ns_each * iif(q.samples = 0, 0, (
+      WITH RECURSIVE newton(root, step) AS (
+        SELECT q.samples * 1.0, 0
+        UNION ALL
+        SELECT (root + q.samples / root) / 2, step + 1
+          FROM newton WHERE step < 32)
+      SELECT q.samples * cube.x * cube.x * cube.x
+        FROM (SELECT max(0, 1 - 1 / (9.0 * q.samples)
+                            - 1.959963984540054 / (3 * root)) AS x
+                FROM newton WHERE step = 32) cube)) AS cpu_low_ns,
+    q.ns_each * (
+      WITH RECURSIVE newton(root, step) AS (
+        SELECT q.samples + 1.0, 0
+        UNION ALL
+        SELECT (root + (q.samples + 1) / root) / 2, step + 1
+          FROM newton WHERE step < 32)
+      SELECT (q.samples + 1) * cube.x * cube.x * cube.x
+        FROM (SELECT 1 - 1 / (9.0 * (q.samples + 1))
+                     + 1.959963984540054 / (3 * root) AS x
+                FROM newton WHERE step = 32) cube) AS cpu_high_ns,
+    q.cpu_ns / nullif(root.end_ns - root.start_ns, 0) AS cpu_share
+  FROM (
+    SELECT t.id AS trace, t.hex AS trace_id, t.samples, t.value_sum AS cpu_ns,
+           ifnull(t.value_sum / nullif(t.samples, 0), (
+             SELECT r.detail_n * 1e9 / e.requested_hz
+               FROM event e JOIN recording r ON r.id = e.recording_id
+              WHERE e.requested_hz > 0 ORDER BY e.id LIMIT 1)) AS ns_each
+    FROM trace t) q
+  LEFT JOIN span root ON root.trace = q.trace AND root.span_id = (
+    SELECT s.span_id FROM span s
+     WHERE s.trace = q.trace
+       AND NOT EXISTS (SELECT 1 FROM span p
+                        WHERE p.trace = s.trace
+                          AND p.span_id = s.parent_span_id)
+     ORDER BY s.parent_span_id IS NOT NULL, s.start_ns, s.span_id LIMIT 1);
+
+DROP VIEW IF EXISTS requests_by_route;
+CREATE VIEW requests_by_route AS
+  -- requests pooled by service and http.route: many short ones that hardly
+  -- have a sample each. requests counts all that have spans; cpu_ns is an
+  -- estimate of their sum
+  SELECT
+    r.service, q.route, count(*) AS requests,
+    sum(r.samples > 0) AS with_samples,
+    sum(r.samples) AS samples,
+    sum(r.cpu_ns) AS cpu_ns,
+    sum(r.cpu_ns) / count(*) AS mean_cpu_ns,
+    avg(r.duration_ns) AS mean_duration_ns,
+    max(r.duration_ns) AS max_duration_ns,
+    sum(r.status = 'error') AS errors
+  FROM (
+    SELECT t.hex AS trace_id, (
+      SELECT s.attributes ->> '$."http.route"' FROM span s
+       WHERE s.trace = t.id AND json_valid(s.attributes)
+         AND s.attributes ->> '$."http.route"' IS NOT NULL
+       ORDER BY s.start_ns, s.span_id LIMIT 1) AS route
+    FROM trace t
+    WHERE EXISTS (SELECT 1 FROM span s WHERE s.trace = t.id)) q
+  JOIN requests r ON r.trace_id = q.trace_id
+  GROUP BY r.service, q.route
+  ORDER BY sum(r.cpu_ns) DESC;
+
+DROP VIEW IF EXISTS span_samples;
+CREATE VIEW span_samples AS
+  -- which span each sample of a request was taken in: that of the span ID
+  -- that it carries (by span_id); where that was not sent, the span of its
+  -- trace that was open at its time and started last (by time). Equality of
+  -- trace_id seeks an index
+  SELECT
+    x.trace_id, lower(hex(p.span_id)) AS span_id, p.service, p.name,
+    iif(p.span_id = x.carried, 'span_id', 'time') AS joined_by,
+    x.sample_id, x.time_ns, x.unix_ns, x.stack_id, x.weight, x.value
+  FROM (
+    SELECT t.id AS trace, t.hex AS trace_id, s.id AS sample_id, s.time_ns,
+           s.time_ns + i.clock_offset_ns AS unix_ns, s.span_id AS carried,
+           s.stack_id, s.weight, s.value
+    FROM trace t
+    JOIN sample s ON s.trace = t.id
+    JOIN interval i ON i.id = s.interval_id) x
+  JOIN span p ON p.trace = x.trace AND p.span_id = ifnull(
+    (SELECT own.span_id FROM span own
+      WHERE own.trace = x.trace AND own.span_id = x.carried),
+    (SELECT o.span_id FROM span o
+      WHERE o.trace = x.trace AND o.start_ns <= x.unix_ns
+        AND o.end_ns >= x.unix_ns
+      ORDER BY o.start_ns DESC, o.span_id LIMIT 1));

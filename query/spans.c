@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/spans.h"
+
+/* A statement that says yes or no. */
+static int ask(struct db *db, sqlite3_stmt *stmt, struct weft_err *err)
+{
+	int rc = db_step(db, stmt, err);
+
+	return rc <= 0 ? rc : sqlite3_column_int(stmt, 0) != 0;
+}
+
+int spans_any(struct db *db, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_SPANS_ANY, &stmt, err);
+
+	return rc ? rc : ask(db, stmt, err);
+}
+
+static const char *skip_blanks(const char *text)
+{
+	return text + strspn(text, " \t");
+}
+
+int spans_parse_where(struct spans_filter *f, const char *text,
+		      struct weft_err *err)
+{
+	const char *equals = strchr(text, '=');
+	const char *key = skip_blanks(text);
+	size_t size;
+
+	if (!equals || equals == key)
+		return weft_fail(err, -E2BIG,
+				 "--where '%s' is not KEY = VALUE, as in "
+				 "'http.route = /cart'",
+				 text);
+	size = (size_t)(equals - key);
+	while (size && strchr(" \t", key[size - 1]))
+		size--;
+	/* It becomes a quoted step of a JSON path. */
+	if (size > sizeof(f->path) - 8 || memchr(key, '"', size) ||
+	    memchr(key, '\\', size))
+		return weft_fail(err, -E2BIG,
+				 "--where cannot ask for the key '%.*s': it is "
+				 "too long, or has a quote in it",
+				 (int)size, key);
+	snprintf(f->path, sizeof(f->path), "$.\"%.*s\"", (int)size, key);
+	f->value = skip_blanks(equals + 1);
+	return 0;
+}
+
+int spans_parse_duration(const char *text, int64_t *out_ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "ns", 1 }, { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char *end;
+	double number = strtod(text, &end);
+
+	if (end == text || !(number >= 0))
+		return -EINVAL;
+	end = (char *)skip_blanks(end);
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		if (strcmp(end, units[i].unit) != 0)
+			continue;
+		if (number * units[i].ns > 9e18)
+			return -EINVAL;
+		*out_ns = (int64_t)(number * units[i].ns);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+bool spans_is_filter(const struct spans_filter *f)
+{
+	return f->service || f->name || f->min_duration_ns || f->path[0];
+}
+
+static void take_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
+int spans_find_root(struct db *db, int64_t trace, struct spans_root *out,
+		    struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_SPANS_ROOT, &stmt, err);
+
+	*out = (struct spans_root){ .duration_ns = -1 };
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, trace);
+	rc = db_step(db, stmt, err);
+	if (rc <= 0)
+		return rc;
+	take_text(stmt, 0, out->service, sizeof(out->service));
+	take_text(stmt, 1, out->name, sizeof(out->name));
+	take_text(stmt, 2, out->status, sizeof(out->status));
+	out->start_ns = sqlite3_column_int64(stmt, 3);
+	if (out->start_ns && sqlite3_column_int64(stmt, 4) >= out->start_ns)
+		out->duration_ns =
+			sqlite3_column_int64(stmt, 4) - out->start_ns;
+	return 1;
+}
+
+int spans_match(struct db *db, const struct spans_filter *f, int64_t trace,
+		const struct spans_root *root, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc;
+
+	if ((f->service && strcmp(f->service, root->service) != 0) ||
+	    (f->name && strcmp(f->name, root->name) != 0) ||
+	    (f->min_duration_ns && root->duration_ns < f->min_duration_ns))
+		return 0;
+	if (!f->path[0])
+		return 1;
+	rc = db_query(db, QUERY_SQL_SPANS_HAS_ATTRIBUTE, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, trace);
+	sqlite3_bind_text(stmt, 2, f->path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 3, f->value, -1, SQLITE_STATIC);
+	return ask(db, stmt, err);
+}

@@ -1,0 +1,486 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/traces.h"
+
+/* A function on more of the samples than that: reading all of them in order
+ * is quicker than seeking them one by one. */
+static const double SCAN_FROM_SHARE = 0.02;
+
+/* Samples near the ends of an interval may be stamped a little outside. */
+static const int64_t SLACK_NS = 1000000000;
+
+void traces_release(struct traces *t)
+{
+	free(t->rows);
+	sums_release(&t->sums);
+	stacks_free(t->stacks);
+	report_close(&t->report);
+}
+
+static int no_memory(struct weft_err *err)
+{
+	return weft_fail(err, -ENOMEM, "out of memory for the traces");
+}
+
+/* The sums that the writer kept: all samples of the file. */
+static int load_totals(struct traces *t, struct weft_err *err)
+{
+	struct tally tally;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = db_query(t->report.db, QUERY_SQL_TRACES_TOTALS, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		tally.count = (uint64_t)sqlite3_column_int64(stmt, 1);
+		if (tally.count == 0)
+			continue;
+		tally.weight = sqlite3_column_double(stmt, 2);
+		tally.weight_sq =
+			tally.weight * tally.weight / (double)tally.count;
+		tally.estimate = sqlite3_column_double(stmt, 3);
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
+			     sqlite3_column_int64(stmt, 4),
+			     sqlite3_column_int64(stmt, 5)))
+			return no_memory(err);
+	}
+	return rc;
+}
+
+/*
+ * What the kept sums lack: in an interval whose detail was stored in part
+ * only, each sample stands for more. factor - 1 times its samples is added.
+ */
+static int make_up(struct traces *t, const struct ledger_factor *f,
+		   struct weft_err *err)
+{
+	struct db *db = t->report.db;
+	double extra = 1 - 1 / f->factor; /* of what has the factor in it */
+	sqlite3_stmt *stmt;
+	struct tally more;
+	int64_t start, end;
+	int rc;
+
+	rc = db_query(db, QUERY_SQL_TRACES_INTERVAL_TIME, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, f->interval_id);
+	rc = db_step(db, stmt, err);
+	if (rc <= 0)
+		return rc;
+	start = sqlite3_column_int64(stmt, 0);
+	end = sqlite3_column_int64(stmt, 1);
+	rc = range_query(&t->report.range, 0, db, QUERY_SQL_TRACES_LOSSY, &stmt,
+			 err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 4, f->interval_id);
+	sqlite3_bind_int64(stmt, 5, start - SLACK_NS);
+	sqlite3_bind_int64(stmt, 6, end + SLACK_NS);
+	while ((rc = db_step(db, stmt, err)) > 0) {
+		more = ledger_tally(&t->report.ledger, stmt, 1);
+		more.count = 0; /* they are counted already */
+		more.weight *= extra;
+		more.weight_sq *= extra;
+		more.estimate *= extra;
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &more,
+			     sqlite3_column_int64(stmt, 6),
+			     sqlite3_column_int64(stmt, 6)))
+			return no_memory(err);
+	}
+	return rc;
+}
+
+/* Add the rows of a statement; with wanted only those on its stacks. */
+static int add_samples(struct traces *t, sqlite3_stmt *stmt,
+		       const struct sums *wanted, struct weft_err *err)
+{
+	struct tally tally;
+	int64_t time_ns;
+	int rc;
+
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		if (wanted && !sums_find(wanted, sqlite3_column_int64(stmt, 5)))
+			continue;
+		tally = ledger_sample(&t->report.ledger,
+				      sqlite3_column_int64(stmt, 1),
+				      sqlite3_column_double(stmt, 2),
+				      sqlite3_column_double(stmt, 3));
+		time_ns = sqlite3_column_int64(stmt, 4);
+		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
+			     time_ns, time_ns))
+			return no_memory(err);
+	}
+	return rc;
+}
+
+/* All samples in the order of the file. */
+static int scan_samples(struct traces *t, const struct sums *wanted,
+			struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t i;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->report.range.n_parts; i++) {
+		rc = range_query(&t->report.range, i, t->report.db,
+				 QUERY_SQL_TRACES_SAMPLES, &stmt, err);
+		if (!rc)
+			rc = add_samples(t, stmt, wanted, err);
+	}
+	return rc;
+}
+
+/* Those of a few stacks, by their index. */
+static int seek_samples(struct traces *t, const struct sums *wanted,
+			struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t i, k;
+	int rc = 0;
+
+	for (i = 0; !rc && i < t->report.range.n_parts; i++)
+		for (k = 0; !rc && k < wanted->n; k++) {
+			rc = range_query(&t->report.range, i, t->report.db,
+					 QUERY_SQL_TRACES_ON_STACK, &stmt, err);
+			if (rc)
+				return rc;
+			sqlite3_bind_int64(stmt, 4, wanted->rows[k].key);
+			rc = add_samples(t, stmt, NULL, err);
+		}
+	return rc;
+}
+
+/* Load the exact counts: which stacks there are, and how much of each. */
+static int load_shape(struct traces *t, size_t part, struct weft_err *err)
+{
+	struct tally tally;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = range_query(&t->report.range, part, t->report.db,
+			 t->report.range.is_whole ? QUERY_SQL_TOP_STACKS_WHOLE
+						  : QUERY_SQL_TOP_STACKS_PART,
+			 &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		tally = tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
+				       (uint64_t)sqlite3_column_int64(stmt, 2));
+		stacks_add(t->stacks, sqlite3_column_int64(stmt, 0), &tally);
+	}
+	return rc;
+}
+
+/* Say why nothing was found on a function: it is bounded, or unlucky. */
+static int nothing_on(const struct traces *t, uint64_t counted,
+		      struct weft_err *err)
+{
+	double all = (double)stacks_quality(t->stacks)->all.count;
+	double lost = (double)t->report.ledger.shape_lost;
+
+	if (counted)
+		return weft_fail(err, -ENODATA,
+				 "'%s' has %llu counted samples, but none of "
+				 "the detail samples on it carries a trace ID",
+				 t->on, (unsigned long long)counted);
+	return weft_fail(err, -ENODATA,
+			 "no sample on '%s': its share is under %.2g %% "
+			 "(95 %%), under %.2g %% even if every lost sample was "
+			 "it",
+			 t->on, 100 * stats_absent(all),
+			 100 * stats_absent_with_loss(all, lost));
+}
+
+static int load_on(struct traces *t, struct weft_err *err)
+{
+	struct sums wanted = { 0 }; /* stacks with the function on them */
+	const struct tally *tally;
+	struct tally counted = { 0 };
+	size_t at = 0, i;
+	int64_t id;
+	int rc;
+
+	rc = stacks_load(&t->stacks, t->report.db, err);
+	for (i = 0; !rc && i < t->report.range.n_parts; i++)
+		rc = load_shape(t, i, err);
+	while (!rc && (at = stacks_next(t->stacks, at, &id, &tally))) {
+		if (!stacks_has(t->stacks, id, t->on))
+			continue;
+		tally_add(&counted, tally);
+		if (sums_add(&wanted, id, tally, 0, 0))
+			rc = no_memory(err);
+	}
+	if (!rc && tally_share(&counted, &stacks_quality(t->stacks)->all) >
+			   SCAN_FROM_SHARE)
+		rc = scan_samples(t, &wanted, err);
+	else if (!rc)
+		rc = seek_samples(t, &wanted, err);
+	sums_release(&wanted);
+	if (!rc && t->sums.n == 0)
+		rc = nothing_on(t, counted.count, err);
+	return rc;
+}
+
+static int load_samples(struct traces *t, struct weft_err *err)
+{
+	const struct ledger *ledger = &t->report.ledger;
+	size_t i;
+	int rc;
+
+	if (t->on)
+		return load_on(t, err);
+	if (!t->report.range.is_all || t->report.range.n_parts != 1)
+		return scan_samples(t, NULL, err);
+	rc = load_totals(t, err);
+	for (i = 0; !rc && i < ledger->n_factors; i++)
+		rc = make_up(t, &ledger->factors[i], err);
+	return rc;
+}
+
+static int descending(double a, double b)
+{
+	return a > b ? -1 : a < b;
+}
+
+static int compare_cpu(const void *a, const void *b)
+{
+	const struct traces_row *x = a, *y = b;
+	int order = descending(x->interval.lo, y->interval.lo);
+
+	if (!order)
+		order = descending(x->sum.tally.estimate,
+				   y->sum.tally.estimate);
+	if (!order)
+		order = x->sum.key < y->sum.key ? -1 : 1;
+	return order;
+}
+
+static int compare_samples(const void *a, const void *b)
+{
+	const struct traces_row *x = a, *y = b;
+
+	if (x->sum.tally.count != y->sum.tally.count)
+		return x->sum.tally.count > y->sum.tally.count ? -1 : 1;
+	return compare_cpu(a, b);
+}
+
+int64_t traces_extent_ns(const struct traces_row *row)
+{
+	return row->sum.last_ns - row->sum.first_ns;
+}
+
+/* Of the request, as its root span has it; else of its samples. */
+static int64_t duration_ns(const struct traces_row *row)
+{
+	return row->root.duration_ns >= 0 ? row->root.duration_ns
+					  : traces_extent_ns(row);
+}
+
+static int compare_duration(const void *a, const void *b)
+{
+	if (duration_ns(a) != duration_ns(b))
+		return duration_ns(a) > duration_ns(b) ? -1 : 1;
+	return compare_cpu(a, b);
+}
+
+/* 0 where the duration is not known. */
+static double cpu_share(const struct traces_row *row)
+{
+	return row->root.duration_ns > 0
+		       ? row->interval.lo / (double)row->root.duration_ns
+		       : 0;
+}
+
+static int compare_cpu_share(const void *a, const void *b)
+{
+	int order = descending(cpu_share(a), cpu_share(b));
+
+	return order ? order : compare_cpu(a, b);
+}
+
+static void sort_rows(struct traces *t)
+{
+	static int (*const compare[])(const void *, const void *) = {
+		[TRACES_BY_CPU] = compare_cpu,
+		[TRACES_BY_SAMPLES] = compare_samples,
+		[TRACES_BY_DURATION] = compare_duration,
+		[TRACES_BY_CPU_SHARE] = compare_cpu_share,
+	};
+
+	if (t->n_rows)
+		qsort(t->rows, t->n_rows, sizeof(*t->rows), compare[t->sort]);
+}
+
+/* Was the request while we recorded? Else it says nothing that it has no
+ * sample. */
+static bool is_in_range(const struct traces *t, const struct spans_root *root)
+{
+	for (size_t i = 0; i < t->report.range.n_parts; i++) {
+		const struct range_part *part = &t->report.range.parts[i];
+		int64_t after = root->start_ns - part->start_unix_ns;
+
+		if (after >= 0 && after < part->end_ns - part->start_ns)
+			return true;
+	}
+	return false;
+}
+
+/* Add requests that have spans and no sample. */
+static int add_unsampled(struct traces *t, struct weft_err *err)
+{
+	const struct tally none = { 0 };
+	struct spans_root root;
+	sqlite3_stmt *stmt;
+	int rc = db_query(t->report.db, QUERY_SQL_SPANS_TRACES, &stmt, err);
+
+	if (rc)
+		return rc;
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		int64_t id = sqlite3_column_int64(stmt, 0);
+
+		if (sums_find(&t->sums, id))
+			continue;
+		rc = spans_find_root(t->report.db, id, &root, err);
+		if (rc < 0)
+			break;
+		if (rc && is_in_range(t, &root) &&
+		    sums_add(&t->sums, id, &none, 0, 0))
+			return no_memory(err);
+	}
+	return rc;
+}
+
+/* The rows that the filter lets through, with their root spans. */
+static int choose_rows(struct traces *t, struct weft_err *err)
+{
+	bool needs_root = spans_is_filter(&t->filter) ||
+			  t->sort == TRACES_BY_DURATION ||
+			  t->sort == TRACES_BY_CPU_SHARE;
+	double each = report_ns_each(&t->report);
+	int rc;
+
+	t->rows = calloc(t->sums.n + 1, sizeof(*t->rows));
+	if (!t->rows)
+		return no_memory(err);
+	for (size_t i = 0; i < t->sums.n; i++) {
+		struct traces_row *row = &t->rows[t->n_rows];
+		double k = (double)t->sums.rows[i].tally.count;
+
+		row->sum = t->sums.rows[i];
+		row->root.duration_ns = -1;
+		if (spans_is_filter(&t->filter) && !t->has_spans)
+			continue;
+		if (needs_root && t->has_spans) {
+			rc = spans_find_root(t->report.db, row->sum.key,
+					     &row->root, err);
+			if (rc >= 0)
+				rc = spans_match(t->report.db, &t->filter,
+						 row->sum.key, &row->root, err);
+			if (rc < 0)
+				return rc;
+			if (!rc)
+				continue;
+		}
+		row->interval =
+			k > 0 ? stats_request_ns(k, row->sum.tally.estimate / k,
+						 true)
+			      : (struct stats_interval){ 0, stats_unsampled_ns(
+								    each) };
+		t->n_sampled += k > 0;
+		t->n_rows++;
+	}
+	return 0;
+}
+
+static int nothing(const struct traces *t, struct weft_err *err)
+{
+	if (spans_is_filter(&t->filter))
+		return weft_fail(err, -ENODATA,
+				 t->has_spans
+					 ? "no request of '%s' is so: `weft "
+					   "traces --sort duration` shows what "
+					   "there is"
+					 : "'%s' has no spans to choose by: "
+					   "`weft import-spans` adds them",
+				 db_path(t->report.db));
+	return weft_fail(err, -ENODATA,
+			 "no sample of '%s' carries a trace ID; `weft "
+			 "loss` shows how reading them ended",
+			 db_path(t->report.db));
+}
+
+int traces_load(struct traces *t, const struct cli_common *common,
+		const char *file, struct weft_err *err)
+{
+	int rc = report_open(&t->report, common, file, err);
+
+	if (!rc)
+		rc = spans_any(t->report.db, err);
+	if (rc < 0)
+		return rc;
+	t->has_spans = rc;
+	rc = load_samples(t, err);
+	/* On one function only sampled requests can be. */
+	if (!rc && t->has_spans && !t->on &&
+	    (spans_is_filter(&t->filter) || t->sort == TRACES_BY_DURATION))
+		rc = add_unsampled(t, err);
+	if (!rc)
+		rc = choose_rows(t, err);
+	if (!rc && !t->n_rows)
+		rc = nothing(t, err);
+	if (!rc)
+		sort_rows(t);
+	return rc;
+}
+
+int traces_describe(struct traces *t, size_t n, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc;
+
+	for (size_t i = 0; i < n; i++) {
+		struct traces_row *row = &t->rows[i];
+
+		rc = db_query(t->report.db, QUERY_SQL_TRACES_HEX, &stmt, err);
+		if (rc)
+			return rc;
+		sqlite3_bind_int64(stmt, 1, row->sum.key);
+		rc = db_step(t->report.db, stmt, err);
+		if (rc < 0)
+			return rc;
+		if (rc > 0)
+			snprintf(row->hex, sizeof(row->hex), "%s",
+				 (const char *)sqlite3_column_text(stmt, 0));
+		if (!t->has_spans)
+			continue;
+		rc = spans_find_root(t->report.db, row->sum.key, &row->root,
+				     err);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+struct stats_interval traces_mean_ns(const struct traces *t, double *estimate)
+{
+	double sum = 0, sum_sq = 0, total = 0;
+
+	for (size_t i = 0; i < t->n_rows; i++) {
+		double k = (double)t->rows[i].sum.tally.count;
+
+		sum += k;
+		sum_sq += k * k;
+		total += t->rows[i].sum.tally.estimate;
+	}
+	*estimate = total / (double)t->n_rows;
+	return stats_mean_request_ns(sum, sum_sq, (double)t->n_rows,
+				     sum > 0 ? total / sum
+					     : report_ns_each(&t->report));
+}

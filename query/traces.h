@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Requests: what their samples sum up to and what their spans say, chosen and
+ * sorted. What weft traces prints.
+ */
+#ifndef WEFT_TRACES_H
+#define WEFT_TRACES_H
+
+#include "query/report.h"
+#include "query/spans.h"
+#include "query/stacks.h"
+#include "query/sums.h"
+
+enum traces_sort {
+	TRACES_BY_CPU, /* the lower limit of the estimate */
+	TRACES_BY_SAMPLES,
+	TRACES_BY_DURATION,  /* of the root span, else from first to last
+				sample */
+	TRACES_BY_CPU_SHARE, /* the lower limit, of the root span's duration */
+	TRACES_SORTS
+};
+
+struct traces_row {
+	struct sum sum; /* its key is the trace's id; without a sample: 0 */
+	struct stats_interval interval; /* of sum.tally.estimate */
+	struct spans_root root;
+	char hex[33];
+};
+
+/* Zero, then set the inputs. */
+struct traces {
+	/* Inputs. */
+	const char *on; /* only samples that have this function; NULL: all */
+	enum traces_sort sort;
+	struct spans_filter filter;
+
+	struct report report;
+	struct stacks *stacks; /* owned; NULL without on */
+	struct sums sums;
+	struct traces_row *rows; /* owned; in the order of sort */
+	size_t n_rows;
+	size_t n_sampled; /* of them have samples */
+	bool has_spans;   /* the file has some */
+};
+
+/* Open the file and load it all. Release on every path. */
+int traces_load(struct traces *t, const struct cli_common *common,
+		const char *file, struct weft_err *err) MUST_CHECK;
+void traces_release(struct traces *t);
+
+/* Complete the first n rows: their IDs and root spans. */
+int traces_describe(struct traces *t, size_t n,
+		    struct weft_err *err) MUST_CHECK;
+
+/* From first to last sample; 0 without. */
+int64_t traces_extent_ns(const struct traces_row *row);
+
+/* The mean CPU time of the requests that are listed, those without a sample
+ * included: its estimate and 95 % interval, for requests like these. */
+struct stats_interval traces_mean_ns(const struct traces *t, double *estimate);
+
+#endif
