@@ -14,6 +14,7 @@
 #include <elfutils/libdw.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "collector/elf_dwarf.h"
 #include "collector/elf_image.h"
@@ -256,10 +257,12 @@ static const char *read_string(Dwarf_Die *die, unsigned int name)
 	return dwarf_attr(die, name, &attr) ? dwarf_formstring(&attr) : NULL;
 }
 
-/* What a function is called is often said where it was declared. */
+/* What a function is called is often said where it was declared. The line of
+ * its declaration says nothing where that is in another file. */
 static void read_names(Dwarf_Die *function, struct elf_dwarf_level *out)
 {
 	Dwarf_Die die = *function, next;
+	const char *file = NULL;
 
 	for (int i = 0; i < REFERENCES_MAX; i++) {
 		Dwarf_Attribute attr;
@@ -274,13 +277,17 @@ static void read_names(Dwarf_Die *function, struct elf_dwarf_level *out)
 			out->name = read_string(&die, DW_AT_name);
 		if (!out->function_line)
 			out->function_line = read_number(&die, DW_AT_decl_line);
+		if (!file)
+			file = read_file(&die, DW_AT_decl_file);
 		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
 		    !dwarf_attr(&die, DW_AT_specification, &attr))
-			return;
+			break;
 		if (!dwarf_formref_die(&attr, &next))
-			return;
+			break;
 		die = next;
 	}
+	if (file && out->file && strcmp(file, out->file))
+		out->function_line = 0;
 }
 
 static void read_line(struct elf_dwarf *d, struct unit *unit, uint64_t address,

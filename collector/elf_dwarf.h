@@ -43,7 +43,8 @@ struct elf_dwarf_level {
 	const char *name;         /* likewise */
 	const char *file;         /* likewise; as the compiler knew it */
 	uint32_t line;            /* in file, of the address; 0: not known */
-	uint32_t function_line;   /* of its declaration; 0: not known */
+	uint32_t function_line;   /* of its declaration, in file;
+				     0: not known */
 	uint64_t start;           /* outermost level: address; else 0 */
 };
 

@@ -173,7 +173,8 @@ enum {
 struct inspect_level {
 	uint32_t at;              /* index of the offset */
 	uint32_t line;            /* in file; 0: not known */
-	uint32_t function_line;   /* of its declaration; 0: not known */
+	uint32_t function_line;   /* of its declaration, in file; 0: not
+				   known */
 	const char *name;         /* demangled; NULL: lines, but no function */
 	const char *linkage_name; /* NULL: same as name */
 	const char *file;         /* NULL: not known */

@@ -14,8 +14,12 @@ enum {
 /* Frames of one binary that are asked for together. */
 struct group {
 	struct naming *naming;
-	struct group *next;    /* among those to be asked again */
-	struct binary *binary; /* borrowed; lives as long as we do */
+	struct group *all_next, **all_link; /* in naming->all */
+	struct group *next;                 /* among those to be asked again */
+	struct binary *binary;  /* borrowed; lives as long as we do */
+	struct name_list names; /* by symbols, while lines are asked for */
+	bool has_names;         /* so it is about lines */
+	bool is_written;        /* it is too late for lines */
 	size_t n;
 	int64_t frame_id[INSPECT_NAMES_MAX];
 	uint64_t address[INSPECT_NAMES_MAX];
@@ -24,8 +28,10 @@ struct group {
 struct naming {
 	struct inspect *inspect; /* borrowed */
 	struct writer *writer;   /* borrowed */
+	bool with_lines;
 	struct name_list names;
-	struct group *deferred; /* owned */
+	struct group *all; /* owned */
+	struct group *deferred;
 	size_t waiting;
 	void (*on_answer)(void *ctx);
 	void *ctx;
@@ -38,8 +44,32 @@ struct new_frame {
 	uint64_t address;
 };
 
+static struct group *group_new(struct naming *n)
+{
+	struct group *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->naming = n;
+	g->all_next = n->all;
+	g->all_link = &n->all;
+	if (n->all)
+		n->all->all_link = &g->all_next;
+	n->all = g;
+	return g;
+}
+
+static void group_free(struct group *g)
+{
+	*g->all_link = g->all_next;
+	if (g->all_next)
+		g->all_next->all_link = g->all_link;
+	name_list_release(&g->names);
+	free(g);
+}
+
 int naming_open(struct naming **out, struct inspect *inspect,
-		struct writer *writer, struct weft_err *err)
+		struct writer *writer, bool with_lines, struct weft_err *err)
 {
 	struct naming *n = calloc(1, sizeof(*n));
 
@@ -49,6 +79,7 @@ int naming_open(struct naming **out, struct inspect *inspect,
 				 "cannot name code: out of memory");
 	n->inspect = inspect;
 	n->writer = writer;
+	n->with_lines = with_lines;
 	*out = n;
 	return 0;
 }
@@ -57,12 +88,8 @@ void naming_close(struct naming *n)
 {
 	if (!n)
 		return;
-	while (n->deferred) {
-		struct group *g = n->deferred;
-
-		n->deferred = g->next;
-		free(g);
-	}
+	while (n->all)
+		group_free(n->all);
 	name_list_release(&n->names);
 	free(n);
 }
@@ -73,31 +100,148 @@ void naming_on_answer(struct naming *n, void (*fn)(void *ctx), void *ctx)
 	n->ctx = ctx;
 }
 
-static void on_names(void *ctx, enum inspect_status status,
-		     const struct inspect_name *names, size_t n)
+/* ---- symbols and DWARF together */
+
+static const char *text_at(const struct name_list *l, store_text at)
 {
-	struct group *g = ctx;
+	return at ? l->text + at : NULL;
+}
+
+/* What symbols told of a frame, without depth and line. Rows ascend as the
+ * group's frames do; *row is where to go on. */
+static struct frame_name take_symbol(const struct group *g, size_t i,
+				     size_t *row)
+{
+	struct frame_name name = { .frame_id = g->frame_id[i] };
+	const struct store_name *found = &g->names.rows[*row];
+
+	if (*row >= g->names.n || found->frame_id != name.frame_id)
+		return name;
+	++*row;
+	name.name = text_at(&g->names, found->name);
+	name.linkage_name = text_at(&g->names, found->linkage_name);
+	name.source = text_at(&g->names, found->source);
+	return name;
+}
+
+/* Add a frame's n levels, innermost first; the last is what symbol is of. A
+ * level that nothing names is left out. */
+static int add_levels(struct name_list *names, const struct frame_name *symbol,
+		      const struct inspect_level *levels, size_t n)
+{
+	uint32_t depth = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i++) {
+		const struct inspect_level *level = &levels[i];
+		struct frame_name name = *symbol;
+
+		if (i + 1 < n || !symbol->name) {
+			name.name = level->name;
+			name.linkage_name = level->linkage_name;
+			name.source = "dwarf";
+		}
+		if (!name.name)
+			continue;
+		name.inline_depth = depth++;
+		name.file = level->file;
+		name.line = level->line;
+		name.function_line = level->function_line;
+		rc = name_list_add(names, &name);
+	}
+	return rc;
+}
+
+/* Hand over what is known of a group's frames; n levels of all of them. */
+static void add_frames(struct group *g, const struct inspect_level *levels,
+		       size_t n)
+{
+	struct name_list *names = &g->naming->names;
+	size_t row = 0, at = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < g->n && !rc; i++) {
+		struct frame_name symbol = take_symbol(g, i, &row);
+		size_t first = at;
+
+		while (at < n && levels[at].at == i)
+			at++;
+		if (at > first)
+			rc = add_levels(names, &symbol, levels + first,
+					at - first);
+		else if (symbol.name)
+			rc = name_list_add(names, &symbol);
+	}
+	/* Out of memory: the rest stays unnamed. */
+	g->naming->waiting -= g->n;
+	g->is_written = true;
+}
+
+/* ---- asking */
+
+static void ask(struct naming *n, struct group *g);
+
+static void defer(struct group *g)
+{
+	g->next = g->naming->deferred;
+	g->naming->deferred = g;
+}
+
+static void end(struct group *g)
+{
 	struct naming *naming = g->naming;
 
-	if (status == INSPECT_DEFERRED) {
-		g->next = naming->deferred;
-		naming->deferred = g;
-		return;
-	}
-	for (size_t i = 0; status == INSPECT_OK && i < n && i < g->n; i++)
-		if (names[i].name &&
-		    name_list_add(&naming->names, g->frame_id[i], names[i].name,
-				  names[i].linkage_name, names[i].source))
-			break; /* out of memory: the frames stay unnamed */
-	naming->waiting -= g->n;
-	free(g);
+	group_free(g);
 	if (naming->names.n >= FLUSH_NAMES)
 		writer_names(naming->writer, &naming->names);
 	if (naming->on_answer)
 		naming->on_answer(naming->ctx);
 }
 
-static void ask(struct naming *n, struct group *g)
+static void on_lines(void *ctx, enum inspect_status status,
+		     const struct inspect_level *levels, size_t n)
+{
+	struct group *g = ctx;
+
+	if (status == INSPECT_DEFERRED && !g->is_written) {
+		defer(g);
+		return;
+	}
+	if (!g->is_written)
+		add_frames(g, levels, status == INSPECT_OK ? n : 0);
+	end(g);
+}
+
+static void on_names(void *ctx, enum inspect_status status,
+		     const struct inspect_name *names, size_t n)
+{
+	struct group *g = ctx;
+
+	if (status == INSPECT_DEFERRED) {
+		defer(g);
+		return;
+	}
+	for (size_t i = 0; status == INSPECT_OK && i < n && i < g->n; i++) {
+		struct frame_name name = { .frame_id = g->frame_id[i],
+					   .name = names[i].name,
+					   .linkage_name =
+						   names[i].linkage_name,
+					   .source = names[i].source };
+
+		if (name.name && name_list_add(&g->names, &name))
+			break; /* out of memory: the frames stay unnamed */
+	}
+	g->has_names = true;
+	if (g->naming->with_lines && g->binary->kind == STORE_ELF &&
+	    status == INSPECT_OK) {
+		ask(g->naming, g);
+		return;
+	}
+	add_frames(g, NULL, 0);
+	end(g);
+}
+
+static int request(struct naming *n, struct group *g)
 {
 	const struct binary *b = g->binary;
 	struct weft_identity who = {
@@ -106,17 +250,23 @@ static void ask(struct naming *n, struct group *g)
 		.exec_seq = b->exec_seq,
 	};
 
-	int rc = b->kind == STORE_JIT
-			 ? inspect_perf_map(n->inspect, &who, 0, g->address,
-					    g->n, on_names, g)
-			 : inspect_names(n->inspect, &b->file, g->address, g->n,
-					 on_names, g);
+	if (g->has_names)
+		return inspect_lines(n->inspect, &b->file, g->address, g->n,
+				     on_lines, g);
+	if (b->kind == STORE_JIT)
+		return inspect_perf_map(n->inspect, &who, 0, g->address, g->n,
+					on_names, g);
+	return inspect_names(n->inspect, &b->file, g->address, g->n, on_names,
+			     g);
+}
 
-	if (rc) {
-		/* Out of memory: they stay unnamed. */
-		n->waiting -= g->n;
-		free(g);
-	}
+static void ask(struct naming *n, struct group *g)
+{
+	if (!request(n, g))
+		return;
+	/* Out of memory: what is not known by now is never. */
+	add_frames(g, NULL, 0);
+	group_free(g);
 }
 
 static int by_binary(const void *a, const void *b)
@@ -139,13 +289,11 @@ static void ask_for(struct naming *n, const struct new_frame *frames,
 		    size_t n_frames)
 {
 	for (size_t i = 0; i < n_frames;) {
-		struct group *g = malloc(sizeof(*g));
+		struct group *g = group_new(n);
 
 		if (!g)
 			return; /* they stay unnamed */
-		g->naming = n;
 		g->binary = frames[i].binary;
-		g->n = 0;
 		while (i < n_frames && g->n < INSPECT_NAMES_MAX &&
 		       frames[i].binary == g->binary) {
 			g->frame_id[g->n] = frames[i].id;
@@ -173,8 +321,11 @@ void naming_add(struct naming *n, const struct batch *b,
 		if (!rows[i].is_new)
 			continue;
 		if (name) {
-			if (name_list_add(&n->names, rows[i].id, name, NULL,
-					  "kallsyms"))
+			struct frame_name kernel = { .frame_id = rows[i].id,
+						     .name = name,
+						     .source = "kallsyms" };
+
+			if (name_list_add(&n->names, &kernel))
 				break;
 			continue;
 		}
@@ -204,6 +355,14 @@ void naming_tick(struct naming *n)
 	}
 	if (n->names.n)
 		writer_names(n->writer, &n->names);
+}
+
+void naming_give_up(struct naming *n)
+{
+	for (struct group *g = n->all; g; g = g->all_next) {
+		if (g->has_names && !g->is_written)
+			add_frames(g, NULL, 0);
+	}
 }
 
 size_t naming_waiting(const struct naming *n)

@@ -2,6 +2,11 @@
 /*
  * Names for frames, each asked for once, when the frame is first stored. They
  * arrive later than the frames and are written in transactions of their own.
+ *
+ * A frame of an ELF file gets all its functions at once, those that were
+ * inlined there too, with lines: symbols are asked for first, then DWARF.
+ * The function itself has its symbol's name where there is one, for that
+ * tells which part or copy of it is there.
  */
 #ifndef WEFT_NAMING_H
 #define WEFT_NAMING_H
@@ -11,8 +16,10 @@
 
 struct naming;
 
+/* Without with_lines, symbols only. */
 int naming_open(struct naming **out, struct inspect *inspect,
-		struct writer *writer, struct weft_err *err) MUST_CHECK;
+		struct writer *writer, bool with_lines,
+		struct weft_err *err) MUST_CHECK;
 
 /* Requests under way are forgotten: close the inspectors first. */
 void naming_close(struct naming *n); /* NULL is fine */
@@ -25,6 +32,9 @@ void naming_add(struct naming *n, const struct batch *b,
 /* Ask again for what the inspectors were too busy for, and hand what has
  * arrived to the writer. Call once per interval. */
 void naming_tick(struct naming *n);
+
+/* Wait no longer for lines: what symbols told is handed over. */
+void naming_give_up(struct naming *n);
 
 /* Frames whose names are still to come. */
 size_t naming_waiting(const struct naming *n);

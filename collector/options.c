@@ -18,6 +18,7 @@ enum {
 	OPT_RING_SIZE,
 	OPT_MAX_WAL,
 	OPT_MAX_TABLES,
+	OPT_NO_INLINE,
 	OPT_SELF_COST,
 	OPT_VERSION,
 };
@@ -67,6 +68,8 @@ static const struct option_row {
 	  "write-ahead log above which details are discarded (default 64M)" },
 	{ OPT_MAX_TABLES, "max-tables", "SIZE",
 	  "kernel memory for unwind tables, taken as files need them (default 256M)" },
+	{ OPT_NO_INLINE, "no-inline", NULL,
+	  "symbols only: no inlined functions and no lines from DWARF" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ 'q', "quiet", NULL, "say nothing but errors" },
@@ -224,6 +227,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 				       &o->max_table_bytes)
 			       ? "--max-tables takes a size of at least 1M"
 			       : NULL;
+	case OPT_NO_INLINE:
+		o->no_inline = true;
+		return NULL;
 	case OPT_SELF_COST:
 		o->self_cost = true;
 		return NULL;

@@ -31,6 +31,7 @@ struct record_opts {
 	uint64_t ring_bytes;
 	uint64_t max_wal_bytes;
 	uint64_t max_table_bytes; /* of unwind tables */
+	bool no_inline;
 	bool self_cost;
 	enum weft_level log_level;
 };

@@ -285,10 +285,12 @@ static void on_deadline(uv_timer_t *timer)
 		r->aborted = true;
 		finish(r);
 	} else if (r->phase == PHASE_NAMING) {
-		weft_log(
-			WEFT_WARN,
-			"%zu frames stay without a name: their files did not answer",
-			naming_waiting(r->naming));
+		naming_give_up(r->naming);
+		if (naming_waiting(r->naming))
+			weft_log(
+				WEFT_WARN,
+				"%zu frames stay without a name: their files did not answer",
+				naming_waiting(r->naming));
 		r->phase = PHASE_FLUSHING;
 		naming_tick(r->naming);
 		advance(r);
@@ -555,7 +557,8 @@ static int open_loop_side(struct recording *r)
 	if (!rc)
 		rc = procs_open(&r->procs, &procs, &r->err);
 	if (!rc)
-		rc = naming_open(&r->naming, r->inspect, r->writer, &r->err);
+		rc = naming_open(&r->naming, r->inspect, r->writer,
+				 !r->opts->no_inline, &r->err);
 	if (rc)
 		return rc;
 	naming_on_answer(r->naming, on_answer, r);

@@ -41,10 +41,10 @@ struct writer {
 	uint64_t wal_bytes;
 };
 
-int name_list_add(struct name_list *l, int64_t frame_id, const char *name,
-		  const char *linkage_name, const char *source)
+int name_list_add(struct name_list *l, const struct frame_name *name)
 {
-	const char *texts[] = { name, linkage_name, source };
+	const char *texts[] = { name->name, name->linkage_name, name->file,
+				name->source };
 	store_text at[ARRAY_LEN(texts)] = { 0 };
 
 	if (GROW(l->rows, l->n + 1, l->room))
@@ -63,10 +63,14 @@ int name_list_add(struct name_list *l, int64_t frame_id, const char *name,
 		l->n_text += size;
 	}
 	l->rows[l->n++] = (struct store_name){
-		.frame_id = frame_id,
+		.frame_id = name->frame_id,
+		.inline_depth = name->inline_depth,
+		.line = name->line,
+		.function_line = name->function_line,
 		.name = at[0],
 		.linkage_name = at[1],
-		.source = at[2],
+		.file = at[2],
+		.source = at[3],
 	};
 	return 0;
 }

@@ -41,8 +41,16 @@ struct name_list {
 	size_t n_text, text_room;
 };
 
-int name_list_add(struct name_list *l, int64_t frame_id, const char *name,
-		  const char *linkage_name, const char *source) MUST_CHECK;
+/* A struct store_name with its texts; NULL or "": absent. */
+struct frame_name {
+	int64_t frame_id;
+	uint32_t inline_depth, line, function_line;
+	const char *name, *linkage_name, *file, *source;
+};
+
+/* Add a name; its texts are copied. Returns 0 or -ENOMEM. */
+int name_list_add(struct name_list *l,
+		  const struct frame_name *name) MUST_CHECK;
 void name_list_release(struct name_list *l);
 
 /* Queue names; the list is emptied. */
