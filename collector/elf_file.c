@@ -316,11 +316,40 @@ static int try_open(struct elf_file *file, const struct wire_request *request,
 	return -ESTALE;
 }
 
+/*
+ * Open by path, in the target's root (proc; NULL: it is gone) or ours. A link
+ * in the target's root may lead out of it; the proof decides, not the path.
+ */
+static int try_path(struct elf_file *file, const struct wire_request *request,
+		    const struct procfs *proc, const char *path)
+{
+	/* What the kernel appends to the path of a file that is gone was taken
+	 * off; but a file may be called so. */
+	static const char *const ends[] = { "", " (deleted)" };
+	char name[32 + WIRE_PATH_MAX];
+	int first_rc = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
+		int rc;
+
+		snprintf(name, sizeof(name), "%s%s%s", proc ? "root" : "", path,
+			 ends[i]);
+		rc = try_open(file, request, proc ? proc->dir : AT_FDCWD, name,
+			      false);
+		if (!rc)
+			return 0;
+		if (!i)
+			first_rc = rc;
+	}
+	return first_rc;
+}
+
 int elf_file_find(struct elf_file *file, const struct wire_request *request,
 		  const char *path)
 {
-	char name[80 + WIRE_PATH_MAX];
+	bool has_path = path[0] == '/';
 	struct procfs proc;
+	char name[80];
 	int rc = -ESRCH;
 
 	*file = (struct elf_file){ .fd = -1 };
@@ -331,16 +360,12 @@ int elf_file_find(struct elf_file *file, const struct wire_request *request,
 				 request->map_start, request->map_end);
 			rc = try_open(file, request, proc.dir, name, true);
 		}
-		/* A link in the target's root may lead out of it; the proof
-		 * decides, not the path. */
-		if (rc && path[0] == '/') {
-			snprintf(name, sizeof(name), "root%s", path);
-			rc = try_open(file, request, proc.dir, name, false);
-		}
+		if (rc && has_path)
+			rc = try_path(file, request, &proc, path);
 		procfs_close(&proc);
 	}
-	if (rc && path[0] == '/')
-		rc = try_open(file, request, AT_FDCWD, path, false);
+	if (rc && has_path)
+		rc = try_path(file, request, NULL, path);
 	return rc;
 }
 
