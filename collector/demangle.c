@@ -70,54 +70,53 @@ static void drop_llvm(char *name)
 	}
 }
 
-/* ...17h<16 hex digits>E: the hash that ends a Rust name of the old kind. */
-static bool has_rust_hash(const char *name)
-{
-	size_t length = strlen(name);
-	const char *hash = name + length - 20;
+enum {
+	RUST_HASH_SIZE = 20
+};
 
-	if (length < 20 || strncmp(hash, "17h", 3) || hash[19] != 'E')
-		return false;
-	for (int i = 3; i < 19; i++) {
-		if (!strchr("0123456789abcdef", hash[i]))
-			return false;
+/* 17h<16 hex digits>E: the hash that ends a Rust name of the old kind. */
+static bool is_rust_hash(const char *at)
+{
+	return !strncmp(at, "17h", 3) &&
+	       strspn(at + 3, "0123456789abcdef") == 16 && at[19] == 'E';
+}
+
+/*
+ * Where a Rust name ends: at its NUL, or at the dot of a suffix that a compiler
+ * put after it. NULL: it is no Rust name. Those of the old kind have dots
+ * within.
+ */
+static char *find_rust_end(char *name)
+{
+	if (!strncmp(name, "_R", 2))
+		return name + strcspn(name, ".");
+	if (strncmp(name, "_ZN", 3))
+		return NULL;
+	for (char *at = name; (at = strstr(at, "17h")); at++) {
+		char *end = at + RUST_HASH_SIZE;
+
+		if (is_rust_hash(at) && (!*end || *end == '.'))
+			return end;
 	}
-	return true;
+	return NULL;
 }
 
 /* The Rust demangler knows no suffixes but its own. */
-static size_t run_rust(char *name, char *out)
+static size_t run_rust(char *name, char *end, char *out)
 {
-	char *suffix = strchr(name, '.');
+	char dot = *end;
 	size_t length;
 	int more;
 
-	if (suffix)
-		*suffix = '\0';
+	*end = '\0';
 	length = run(rust_demangle_callback, name, out);
-	if (!suffix)
+	*end = dot;
+	if (!length || !dot)
 		return length;
-	*suffix = '.';
-	if (!length)
-		return 0;
 	more = snprintf(out + length, DEMANGLE_OUTPUT_MAX - length,
-			" [clone %s]", suffix);
+			" [clone %s]", end);
 	length += (size_t)more;
 	return length < DEMANGLE_OUTPUT_MAX ? length : 0;
-}
-
-static bool is_rust(char *name)
-{
-	char *suffix = strchr(name, '.');
-	bool is_it;
-
-	if (suffix)
-		*suffix = '\0';
-	is_it = !strncmp(name, "_R", 2) ||
-		(!strncmp(name, "_ZN", 3) && has_rust_hash(name));
-	if (suffix)
-		*suffix = '.';
-	return is_it;
 }
 
 size_t demangle(const char *name, char out[DEMANGLE_OUTPUT_MAX])
@@ -125,13 +124,15 @@ size_t demangle(const char *name, char out[DEMANGLE_OUTPUT_MAX])
 	static char copy[DEMANGLE_INPUT_MAX + 1];
 	size_t size = strnlen(name, sizeof(copy));
 	size_t length = 0;
+	char *end;
 
 	if (size >= sizeof(copy))
 		return 0;
 	memcpy(copy, name, size + 1);
 	drop_llvm(copy);
-	if (is_rust(copy))
-		length = run_rust(copy, out);
+	end = find_rust_end(copy);
+	if (end)
+		length = run_rust(copy, end, out);
 	if (!length && !strncmp(copy, "_Z", 2))
 		length = run(cplus_demangle_v3_callback, copy, out);
 	if (length)

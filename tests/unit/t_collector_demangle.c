@@ -67,6 +67,59 @@ static void rust_names_of_both_kinds_are_shown(void **state)
 	expect("_RNvNotRust", NULL);
 }
 
+static void generics_and_closures_of_rust_are_shown(void **state)
+{
+	(void)state;
+	expect("_ZN4demo4main28_$u7b$$u7b$closure$u7d$$u7d$"
+	       "17h0123456789abcdefE",
+	       "demo::main::{{closure}}");
+	expect("_ZN50_$LT$demo..Shape$u20$as$u20$core..fmt..Display$GT$"
+	       "3fmt17h0123456789abcdefE",
+	       "<demo::Shape as core::fmt::Display>::fmt");
+	expect("_ZN50_$LT$demo..Shape$u20$as$u20$core..fmt..Display$GT$"
+	       "3fmt17h0123456789abcdefE.llvm.77",
+	       "<demo::Shape as core::fmt::Display>::fmt");
+	expect("_ZN50_$LT$demo..Shape$u20$as$u20$core..fmt..Display$GT$"
+	       "3fmt17h0123456789abcdefE.cold",
+	       "<demo::Shape as core::fmt::Display>::fmt [clone .cold]");
+	expect("_RNCNvC4demo4main0", "demo::main::{closure#0}");
+	expect("_RINvC4demo3addlE", "demo::add::<i32>");
+	expect("_RINvC4demo3addlE.llvm.9876543210", "demo::add::<i32>");
+}
+
+/* What is cut, or goes on after its end, stays as it is. */
+static void names_are_shown_whole_or_raw(void **state)
+{
+	static const char *const names[] = {
+		"_ZN3foo3barEiRKSt6vectorIiSaIiEE",
+		"_ZN4demo4main28_$u7b$$u7b$closure$u7d$$u7d$"
+		"17h0123456789abcdefE",
+		"_RINvNtC4demo5shape3addlNtB2_5ShapeE",
+	};
+	char out[DEMANGLE_OUTPUT_MAX], cut[128];
+
+	(void)state;
+	for (size_t i = 0; i < 3; i++) {
+		size_t length = strlen(names[i]);
+
+		assert_true(demangle(names[i], out));
+		for (size_t n = 0; n < length; n++) {
+			snprintf(cut, sizeof(cut), "%.*s", (int)n, names[i]);
+			if (!demangle(cut, out))
+				continue;
+			/* Then it is a name of its own: nothing is left of how
+			 * it was written. */
+			assert_null(strstr(out, "_ZN"));
+			assert_null(strstr(out, "_R"));
+			assert_null(strchr(out, '$'));
+		}
+		snprintf(cut, sizeof(cut), "%s!", names[i]);
+		expect(cut, NULL);
+	}
+	expect("foo<_ZN3fooE>", NULL);
+	expect("foo::bar(int)", NULL);
+}
+
 static void a_cxx_name_that_ends_like_rust_is_not_cut(void **state)
 {
 	(void)state;
@@ -119,6 +172,8 @@ int main(void)
 		cmocka_unit_test(parts_of_a_function_say_which),
 		cmocka_unit_test(what_differs_from_build_to_build_is_left_out),
 		cmocka_unit_test(rust_names_of_both_kinds_are_shown),
+		cmocka_unit_test(generics_and_closures_of_rust_are_shown),
+		cmocka_unit_test(names_are_shown_whole_or_raw),
 		cmocka_unit_test(a_cxx_name_that_ends_like_rust_is_not_cut),
 		cmocka_unit_test(poisonous_names_are_given_up),
 		cmocka_unit_test(output_never_exceeds_its_limit),
