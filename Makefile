@@ -246,7 +246,9 @@ check-lint:
 # Hours: many kills, long attribution, all ways to build the known chains.
 check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
-		$(PROVE) tests/live/25-whole-stacks.sh tests/live/40-survives.sh \
+		NAMES_MANY=3000 \
+		$(PROVE) tests/live/25-whole-stacks.sh \
+		tests/live/33-many-binaries.sh tests/live/40-survives.sh \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.
