@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weft: two programs, build/weft (reads) and build/weft-record (records).
-#   make            both, after tools/setup.sh has installed what they need
+# weft: build/weft (reads), build/weft-record (records) and build/weft-symbolize
+# (names what a recording has no name for).
+#   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
 #                   check-lint, check-long, check-interop, bench)
@@ -31,19 +32,24 @@ RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
 QUERY_LIBS := -lsqlite3 -lm
 
 # A room is an archive; a program is its main.o and the rooms it may know.
-objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c,$(wildcard $(1)/*.c)))
+objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c %_main.c, \
+	$(wildcard $(1)/*.c)))
 STORE := $(call objects,store) $(B)/gen/store_sql.o
 COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
-all: $(B)/weft $(B)/weft-record
+all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
 
 $(B)/weft-record: $(B)/collector/main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
+$(B)/weft-symbolize: $(B)/collector/symbolize_main.o $(B)/collector.a \
+		$(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) -ldebuginfod
 
 $(B)/store.a: $(STORE)
 $(B)/collector.a: $(COLLECTOR)
@@ -287,9 +293,12 @@ tests: $(BENCH) $(B)/load/deep_pointers $(B)/load/deep_tables
 install: all
 	$(INSTALL) -D -m 755 $(B)/weft $(DESTDIR)$(PREFIX)/bin/weft
 	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
+	$(INSTALL) -D -m 755 $(B)/weft-symbolize \
+		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record
+	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record \
+		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
 
 clean:
 	rm -rf build

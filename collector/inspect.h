@@ -125,6 +125,16 @@ typedef void inspect_process_fn(void *ctx, enum inspect_status status,
 int inspect_process(struct inspect *in, const struct weft_identity *who,
 		    inspect_process_fn *fn, void *ctx);
 
+/* A file by its name in a directory, out of which no link leads. */
+struct inspect_place {
+	const char *root; /* the directory, as we see it */
+	const char *path; /* from there */
+};
+
+enum {
+	INSPECT_PLACES_MAX = 8
+};
+
 /* Where the mapped file of a binary can be found, and what proves it. */
 struct inspect_file {
 	uint32_t pid;      /* a process that maps it; may have ended */
@@ -136,6 +146,16 @@ struct inspect_file {
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 	uint8_t build_id_size; /* if set, it alone decides; else device and
 				  inode do */
+
+	/*
+	 * For recordings of another time or machine, where there is no such
+	 * process any more: where the file may be now, then its debug files,
+	 * which their build ID has to prove. Borrowed. None: as above.
+	 */
+	const struct inspect_place *places;
+	size_t n_places;
+	bool is_vouched; /* where it has no build ID, places[0] is it */
+	bool is_debug;   /* places[0] is a debug file, which has to do */
 };
 
 enum {
@@ -160,6 +180,11 @@ typedef void inspect_names_fn(void *ctx, enum inspect_status status,
  * What its own .symtab and .dynsym do not cover is looked for in its
  * .gnu_debugdata, then in a debug file by build ID, then by .gnu_debuglink:
  * each in the process's root first, then in ours.
+ *
+ * Of a file with places only these are tried, in place of the process's and
+ * our root, and the directories of the debug link within the first place's.
+ * A debug file that has to do names nothing where its segments do not tell
+ * which of its addresses a file offset is.
  */
 int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,

@@ -43,6 +43,10 @@ static void fill_file(struct wire_request *request,
 	request->dev_major = file->dev_major;
 	request->dev_minor = file->dev_minor;
 	request->build_id_size = file->build_id_size;
+	request->n_places = (uint32_t)file->n_places;
+	request->is_vouched = file->is_vouched;
+	request->is_debug = file->is_debug;
+	assert(file->n_places <= INSPECT_PLACES_MAX);
 	assert(file->build_id_size <= INSPECT_BUILD_ID_MAX);
 	memcpy(request->build_id, file->build_id, file->build_id_size);
 }
@@ -58,17 +62,41 @@ static size_t path_size(const struct job_parts *parts)
 	return length < WIRE_PATH_MAX ? length + 1 : 0;
 }
 
+/* Bytes of the places to send. */
+static size_t places_size(const struct inspect_file *file)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; file && i < file->n_places; i++)
+		size += strlen(file->places[i].root) + 1 +
+			strlen(file->places[i].path) + 1;
+	return size;
+}
+
+static void fill_places(char *at, const struct inspect_file *file)
+{
+	for (size_t i = 0; i < file->n_places; i++) {
+		at = stpcpy(at, file->places[i].root) + 1;
+		at = stpcpy(at, file->places[i].path) + 1;
+	}
+}
+
 struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 {
 	size_t offsets_size = parts->n_offsets * sizeof(uint64_t);
 	size_t path = path_size(parts);
+	size_t places = places_size(parts->file);
 	struct job *job = calloc(1, sizeof(*job));
 	uint8_t *at;
 
 	assert(parts->n_offsets <= INSPECT_NAMES_MAX);
+	if (places > WIRE_PLACES_MAX) {
+		free(job);
+		job = NULL;
+	}
 	if (!job)
 		return NULL;
-	job->size = sizeof(*job->request) + offsets_size + path;
+	job->size = sizeof(*job->request) + offsets_size + path + places;
 	job->request = calloc(1, job->size);
 	if (!job->request) {
 		free(job);
@@ -90,6 +118,9 @@ struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 		memcpy(at, parts->offsets, offsets_size);
 	if (path)
 		memcpy(at + offsets_size, parts->file->path, path);
+	job->request->places_size = (uint32_t)places;
+	if (places)
+		fill_places((char *)at + offsets_size + path, parts->file);
 	return job;
 }
 

@@ -4,13 +4,16 @@
  * names are, and so is which files have none: most of what is mapped.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "collector/elf_debug.h"
 #include "collector/elf_dwarf.h"
 #include "collector/inspect_names.h"
+#include "collector/inspect_places.h"
 #include "collector/privilege.h"
 
 enum {
@@ -153,11 +156,31 @@ static bool try_debug_files(void *ctx, int root)
 			 root);
 }
 
+/* The same in the debug files that the request names. */
+static bool try_places(struct search *s)
+{
+	bool is_found = false;
+	struct elf_debug debug;
+
+	for (uint32_t i = 1; i < s->request->head->n_places && !is_found; i++) {
+		int root = open(s->request->places[i].root,
+				O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+		if (root < 0)
+			continue;
+		is_found = try_debug(s, &debug,
+				     places_open_debug(&debug, s->request, i),
+				     root);
+		close(root);
+	}
+	return is_found;
+}
+
 /* Returns 0, -ENOENT, or why it is not to be had. */
 static int find_dwarf(struct search *s)
 {
 	s->rc = -ENOENT;
-	if (inspect_try_roots(s->request, try_own, s) ||
+	if (inspect_try_roots(s->request, try_own, s) || try_places(s) ||
 	    inspect_try_roots(s->request, try_debug_files, s))
 		return 0;
 	return s->rc;
@@ -332,9 +355,13 @@ enum inspect_status inspect_op_lines(const struct request *request,
 	/* The vDSO has none. */
 	if (!strcmp(request->path, "[vdso]"))
 		return INSPECT_OK;
-	rc = elf_file_find(&file, request->head, request->path);
+	rc = places_find(&file, request);
 	if (rc)
 		return inspect_to_status(rc);
+	if (request->head->is_debug && !places_has_offsets(&file)) {
+		elf_file_close(&file);
+		return INSPECT_OK;
+	}
 	rc = load(&entry, &file, request);
 	if (!rc && entry)
 		rc = answer(reply, entry, &file, request);

@@ -11,6 +11,7 @@
 #include "collector/elf_debug.h"
 #include "collector/elf_symbols.h"
 #include "collector/inspect_names.h"
+#include "collector/inspect_places.h"
 
 enum {
 	KEPT_MAX = 16,
@@ -145,6 +146,10 @@ static int open_root(const struct request *request, enum inspect_root which)
 	struct procfs proc;
 	int root;
 
+	if (request->head->n_places)
+		return which == INSPECT_ROOT_OURS
+			       ? open(request->places[0].root, flags)
+			       : -1;
 	if (which == INSPECT_ROOT_OURS)
 		return open("/", flags);
 	if (procfs_open(&proc, &request->head->process))
@@ -194,7 +199,14 @@ static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
 			   const struct request *request)
 {
 	struct search search = { symbols, file, request->path };
+	struct elf_debug debug;
 
+	for (uint32_t i = 1; i < request->head->n_places; i++) {
+		if (add_from(symbols, &debug,
+			     places_open_debug(&debug, request, i),
+			     WIRE_SOURCE_BUILD_ID))
+			return;
+	}
 	(void)inspect_try_roots(request, add_from_root, &search);
 }
 
@@ -306,19 +318,24 @@ enum inspect_status inspect_op_names(const struct request *request,
 	bool is_vdso = !strcmp(request->path, "[vdso]");
 	struct elf_file file;
 	struct kept *entry;
+	bool has_offsets;
 	int rc;
 
 	/* The vDSO's key has inode 0, as no file has. */
-	rc = is_vdso ? inspect_open_vdso(&file)
-		     : elf_file_find(&file, request->head, request->path);
+	rc = is_vdso ? inspect_open_vdso(&file) : places_find(&file, request);
 	if (rc)
 		return inspect_to_status(rc);
+	has_offsets = !request->head->is_debug || places_has_offsets(&file);
 	rc = load_symbols(&file, &entry);
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {
 		struct symbol_name name;
-		bool is_found =
-			find(entry, &file, request, request->offsets[i], &name);
+		bool is_found = has_offsets && find(entry, &file, request,
+						    request->offsets[i], &name);
 
+		/* What a debug file itself has is what it was asked for. */
+		if (is_found && request->head->is_debug &&
+		    name.source == WIRE_SOURCE_SYMTAB)
+			name.source = WIRE_SOURCE_BUILD_ID;
 		rc = add(reply, is_found ? &name : NULL, is_vdso);
 	}
 	elf_file_close(&file);

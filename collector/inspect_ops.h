@@ -39,6 +39,7 @@ struct request {
 	const struct wire_request *head;
 	const uint64_t *offsets; /* head->n_offsets of them */
 	const char *path;        /* "" if none */
+	struct inspect_place places[INSPECT_PLACES_MAX]; /* head->n_places */
 };
 
 /* What a result of 0 or negative errno means to who asked. */

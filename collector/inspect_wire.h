@@ -13,6 +13,7 @@
 
 enum {
 	WIRE_PATH_MAX = 4096,      /* with its NUL */
+	WIRE_PLACES_MAX = 65536,   /* bytes of all places of a file */
 	WIRE_PACKET_MAX = 32768,   /* of a reply, which may take several */
 	WIRE_REPLY_MAX = 16 << 20, /* but for the words of a table */
 	WIRE_WORKERS_MAX = 16,
@@ -45,7 +46,10 @@ enum wire_op {
 	WIRE_OP_END
 };
 
-/* Followed by n_offsets times u64, then path_size bytes of path. */
+/*
+ * Followed by n_offsets times u64, then path_size bytes of path, then
+ * places_size bytes: of each of n_places its root and its path.
+ */
 struct wire_request {
 	uint64_t id;
 	struct weft_identity process; /* or the process that maps the file */
@@ -57,11 +61,16 @@ struct wire_request {
 	uint32_t path_size; /* with the NUL */
 	uint32_t build_id_size;
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
+	uint32_t n_places;
+	uint32_t places_size;
+	uint8_t is_vouched, is_debug;
+	uint8_t pad[6];
 };
 
 enum {
 	WIRE_REQUEST_MAX = sizeof(struct wire_request) +
-			   INSPECT_NAMES_MAX * sizeof(uint64_t) + WIRE_PATH_MAX
+			   INSPECT_NAMES_MAX * sizeof(uint64_t) +
+			   WIRE_PATH_MAX + WIRE_PLACES_MAX
 };
 
 /*
@@ -149,7 +158,7 @@ struct wire_context {
 	uint32_t service;
 };
 
-_Static_assert(sizeof(struct wire_request) == 96, "request has padding");
+_Static_assert(sizeof(struct wire_request) == 112, "request has padding");
 _Static_assert(sizeof(struct wire_reply) == 24, "reply has padding");
 _Static_assert(sizeof(struct wire_mapping) == 72, "mapping has padding");
 _Static_assert(sizeof(struct wire_name) == 24, "name has padding");

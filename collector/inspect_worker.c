@@ -93,6 +93,25 @@ static void reply_clear(struct reply *reply)
 	memset(&reply->own, 0, sizeof(reply->own));
 }
 
+/* Returns false if the strings are not as many as there are places. */
+static bool take_places(const char *at, struct request *out)
+{
+	const char *end = at + out->head->places_size;
+
+	for (uint32_t i = 0; i < out->head->n_places; i++) {
+		const char **parts[] = { &out->places[i].root,
+					 &out->places[i].path };
+
+		for (size_t k = 0; k < ARRAY_LEN(parts); k++) {
+			if (at == end)
+				return false;
+			*parts[k] = at;
+			at += strlen(at) + 1;
+		}
+	}
+	return at == end;
+}
+
 /* Returns false for what our own side would never send. */
 static bool take_apart(const uint8_t *bytes, size_t size, struct request *out)
 {
@@ -101,10 +120,15 @@ static bool take_apart(const uint8_t *bytes, size_t size, struct request *out)
 
 	if (size < want || head->n_offsets > INSPECT_NAMES_MAX ||
 	    head->path_size > WIRE_PATH_MAX ||
+	    head->places_size > WIRE_PLACES_MAX ||
+	    head->n_places > INSPECT_PLACES_MAX ||
 	    head->build_id_size > INSPECT_BUILD_ID_MAX)
 		return false;
-	want += head->n_offsets * sizeof(uint64_t) + head->path_size;
-	if (size != want || (head->path_size && bytes[size - 1]))
+	want += head->n_offsets * sizeof(uint64_t) + head->path_size +
+		head->places_size;
+	if (size != want ||
+	    (head->path_size && bytes[size - head->places_size - 1]) ||
+	    (head->places_size && bytes[size - 1]))
 		return false;
 	*out = (struct request){
 		.head = head,
@@ -112,8 +136,9 @@ static bool take_apart(const uint8_t *bytes, size_t size, struct request *out)
 		.path = "",
 	};
 	if (head->path_size)
-		out->path = (const char *)bytes + size - head->path_size;
-	return true;
+		out->path = (const char *)bytes + size - head->places_size -
+			    head->path_size;
+	return take_places((const char *)bytes + size - head->places_size, out);
 }
 
 static enum inspect_status run(const struct request *request,

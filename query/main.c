@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* weft: reads recordings; `weft record` runs the weft-record beside it. */
+/* weft: reads recordings; those who write, as `weft record`, are programs of
+ * their own beside it. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "query/cmd.h"
 
 static int cmd_record(int argc, char **argv);
+static int cmd_symbolize(int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -24,6 +26,7 @@ static const struct command {
 	{ "timeline", cmd_timeline, "samples in the order of time" },
 	{ "sql", cmd_sql, "ask the file in SQL, or by a query's name" },
 	{ "loss", cmd_loss, "the ledger: what was counted, and what was not" },
+	{ "symbolize", cmd_symbolize, "name what has no name yet" },
 	{ "export", cmd_export, "stacks for other tools" },
 };
 
@@ -42,10 +45,11 @@ static void print_help(void)
 	       "nothing matched\n");
 }
 
-/* Replace us by PATH/weft-record; returns only if that fails. */
-static void exec_beside(char **argv)
+/* Replace us by the program of that name beside us; returns only if that
+ * fails. */
+static void exec_beside(const char *name, char **argv)
 {
-	static const char name[] = "weft-record";
+	size_t size = strlen(name) + 1;
 	char path[4096];
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
 	char *slash;
@@ -54,28 +58,42 @@ static void exec_beside(char **argv)
 		return;
 	path[n] = '\0';
 	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + sizeof(name) > sizeof(path))
+	if (!slash || (size_t)(slash + 1 - path) + size > sizeof(path))
 		return;
-	memcpy(slash + 1, name, sizeof(name));
+	memcpy(slash + 1, name, size);
 	execv(path, argv);
+}
+
+static int exec_program(char *name, char **argv)
+{
+	int code;
+
+	argv[0] = name;
+	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
+	exec_beside(name, argv);
+	execvp(name, argv);
+	code = errno;
+	weft_log(WEFT_ERROR,
+		 "cannot run %s: %s; it belongs beside "
+		 "weft, or into $PATH",
+		 name, strerror(code));
+	return code == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
 }
 
 static int cmd_record(int argc, char **argv)
 {
 	static char name[] = "weft-record";
-	int code;
 
 	(void)argc;
-	argv[0] = name;
-	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
-	exec_beside(argv);
-	execvp(name, argv);
-	code = errno;
-	weft_log(WEFT_ERROR,
-		 "cannot run weft-record: %s; it belongs beside "
-		 "weft, or into $PATH",
-		 strerror(code));
-	return code == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
+	return exec_program(name, argv);
+}
+
+static int cmd_symbolize(int argc, char **argv)
+{
+	static char name[] = "weft-symbolize";
+
+	(void)argc;
+	return exec_program(name, argv);
 }
 
 static int unknown(const char *word)

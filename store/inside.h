@@ -36,6 +36,7 @@ struct store {
 	struct conn conn;
 	char *path; /* owned */
 	bool in_memory;
+	bool is_for_names;                   /* no recording is being written */
 	struct lock *lock;                   /* owned; NULL in memory */
 	sqlite3_stmt *stmt[STORE_SQL_COUNT]; /* owned, NULL until used */
 	int64_t recording_id;
@@ -93,6 +94,9 @@ struct intern_mark {
 
 struct intern_mark intern_mark(const struct store *st);
 void intern_forget(struct store *st, struct intern_mark mark);
+
+/* How many rows of each kind a file has, without learning which. */
+int intern_count(struct store *st, struct weft_err *err) MUST_CHECK;
 
 /* Learn what a file that is added to has already. */
 int intern_load(struct store *st, struct weft_err *err) MUST_CHECK;

@@ -472,7 +472,7 @@ static int next_id(struct store *st, const char *sql, int64_t *out,
 	return rc;
 }
 
-int intern_load(struct store *st, struct weft_err *err)
+int intern_count(struct store *st, struct weft_err *err)
 {
 	int64_t tail_rows = 0;
 	int rc;
@@ -498,6 +498,15 @@ int intern_load(struct store *st, struct weft_err *err)
 	st->tail_rows = (uint64_t)tail_rows;
 	st->sealed_rows = (uint64_t)(st->next_sample - 1 - tail_rows);
 	st->trace.knows_all = st->trace.next == 1;
+	return 0;
+}
+
+int intern_load(struct store *st, struct weft_err *err)
+{
+	int rc = intern_count(st, err);
+
+	if (rc)
+		return rc;
 	/* Ids may have gaps, so they bound the number of rows from above. */
 	if ((size_t)st->frame.next <= st->frame.ceiling)
 		rc = load(st, &st->frame, STORE_SQL_FRAME_LIST, frame_row_key,

@@ -276,6 +276,8 @@ static int attach(struct store *st, const struct store_opts *opts,
 	if (!rc)
 		rc = conn_migrate(&st->conn, version, STORE_SCHEMA_VERSION,
 				  err);
+	if (!rc && st->is_for_names)
+		return intern_count(st, err);
 	if (!rc && !is_new)
 		rc = intern_load(st, err);
 	return rc;
@@ -289,8 +291,8 @@ static void init_memory(struct memory *memory, size_t ceiling)
 	memory->knows_all = true;
 }
 
-int store_open(struct store **out, const struct store_opts *opts,
-	       struct weft_err *err)
+static int open_store(struct store **out, const struct store_opts *opts,
+		      bool is_for_names, struct weft_err *err)
 {
 	struct store *st;
 	int rc;
@@ -301,6 +303,7 @@ int store_open(struct store **out, const struct store_opts *opts,
 		return weft_fail(err, -ENOMEM, "cannot open '%s': no memory",
 				 opts->path);
 	st->in_memory = opts->in_memory;
+	st->is_for_names = is_for_names;
 	st->walk_end = opts->words.walk_end;
 	st->n_walk_ends = opts->words.n_walk_end;
 	st->next_sample = 1;
@@ -321,7 +324,7 @@ int store_open(struct store **out, const struct store_opts *opts,
 	}
 	if (!rc)
 		rc = attach(st, opts, err);
-	if (!rc)
+	if (!rc && !is_for_names)
 		rc = begin_recording(st, opts, err);
 	if (rc) {
 		destroy(st);
@@ -329,6 +332,28 @@ int store_open(struct store **out, const struct store_opts *opts,
 	}
 	*out = st;
 	return 0;
+}
+
+int store_open(struct store **out, const struct store_opts *opts,
+	       struct weft_err *err)
+{
+	return open_store(out, opts, false, err);
+}
+
+int store_open_names(struct store **out, const char *path, struct weft_err *err)
+{
+	struct store_opts opts = { .path = path, .append = true };
+	struct stat status;
+
+	*out = NULL;
+	/* One that is not there would be made. */
+	if (stat(path, &status)) {
+		int rc = -errno;
+
+		return weft_fail(err, rc, "cannot open '%s': %s", path,
+				 strerror(-rc));
+	}
+	return open_store(out, &opts, true, err);
 }
 
 static uint64_t size_of(const char *path, const char *suffix)
@@ -403,6 +428,14 @@ static int end_recording(struct store *st, uint64_t ended_ns,
 	return store_run(st, stmt, err);
 }
 
+static int drop_unused_functions(struct store *st, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = store_stmt(st, STORE_SQL_FUNCTION_DROP_UNUSED, &stmt, err);
+
+	return rc ? rc : store_run(st, stmt, err);
+}
+
 /* Leave WAL mode, unless a reader is in the way. */
 static int leave_log(struct store *st, struct weft_err *err)
 {
@@ -431,7 +464,8 @@ int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err)
 	if (!st)
 		return 0;
 	/* Each step leaves a file that can be read: go as far as it goes. */
-	rc = end_recording(st, ended_ns, err);
+	rc = st->is_for_names ? drop_unused_functions(st, err)
+			      : end_recording(st, ended_ns, err);
 	if (!rc)
 		rc = seal_tail(st, err);
 	if (!rc)

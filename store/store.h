@@ -81,6 +81,15 @@ struct store_opts {
 int store_open(struct store **out, const struct store_opts *opts,
 	       struct weft_err *err) MUST_CHECK;
 
+/*
+ * Open a weft file that is there, to change its names and nothing else: no
+ * recording is added. Lock, refusals and migration as store_open() with
+ * append; errors too, and -ENOENT. Then only store_each_frame(),
+ * store_replace_names() and store_close() may be called.
+ */
+int store_open_names(struct store **out, const char *path,
+		     struct weft_err *err) MUST_CHECK;
+
 enum store_binary_kind {
 	STORE_ELF,
 	STORE_KERNEL,
@@ -275,6 +284,36 @@ int store_write_spans(struct store *st, const struct store_span *spans,
 		      size_t n, const char *text, size_t text_size,
 		      size_t *added, struct weft_err *err) MUST_CHECK;
 
+/* What a file has of a frame; strings are borrowed for the call. */
+struct store_known_frame {
+	int64_t id;
+	uint64_t address; /* offset in the file */
+	int64_t binary_id;
+	const char *path;
+	const char *build_id; /* NULL: has none */
+	const char *identity;
+	uint32_t levels; /* inline levels that have names; 0: it has none */
+	bool has_lines;
+	/* Of the outermost level; NULL where it has no name. */
+	const char *name, *source;
+};
+
+typedef int store_frame_fn(void *ctx, const struct store_known_frame *frame);
+
+/* Call fn for each frame of user code in files (STORE_ELF), by binary, then
+ * by address. What fn returns, if not 0, ends it and is returned, without a
+ * message. */
+int store_each_frame(struct store *st, store_frame_fn *fn, void *ctx,
+		     struct weft_err *err) MUST_CHECK;
+
+/*
+ * As store_write_names(), but frames that are named here lose all names that
+ * they had. A frame's names have to come in one call.
+ */
+int store_replace_names(struct store *st, const struct store_name *names,
+			size_t n, const char *text, size_t text_size,
+			struct weft_err *err) MUST_CHECK;
+
 /* Bytes in the write-ahead log now; 0 where there is none. Cheap. */
 uint64_t store_wal_bytes(const struct store *st);
 
@@ -291,12 +330,12 @@ uint64_t store_file_bytes(const struct store *st);
  */
 int store_checkpoint(struct store *st, struct weft_err *err);
 
-/* Set recording.ended_ns, seal the tail, refresh statistics for the planner
- * and the derived views, checkpoint, leave WAL mode, and close. A reader in
- * the way costs the last two only: the file stays readable as WAL. After a
- * failure the file is readable too, with whatever was not done left undone,
- * for the next --append to make up for. Frees st on every path; accepts
- * NULL. */
+/* Set recording.ended_ns (of a recording that was opened), seal the tail,
+ * refresh statistics for the planner and the derived views, checkpoint, leave
+ * WAL mode, and close. A reader in the way costs the last two only: the file
+ * stays readable as WAL. After a failure the file is readable too, with
+ * whatever was not done left undone, for the next --append to make up for.
+ * Frees st on every path; accepts NULL. */
 int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err);
 
 /* Close without ending the recording, as a crash would leave it; frees st. */

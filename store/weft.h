@@ -52,7 +52,8 @@ void weft_log_init(const char *program, enum weft_level level);
 
 /*
  * One line to stderr: "program: text". Foreign bytes in it are made safe for
- * a terminal. Only entry points, commands and collector/record.c call it.
+ * a terminal. Only entry points, commands, collector/record.c and symbolize.c
+ * call it.
  */
 void weft_log(enum weft_level level, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

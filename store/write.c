@@ -455,9 +455,25 @@ static int write_name(struct store *st, const struct store_name *name,
 	return store_run(st, stmt, err);
 }
 
-int store_write_names(struct store *st, const struct store_name *names,
-		      size_t n, const char *text, size_t text_size,
-		      struct weft_err *err)
+/* Take away the names that the frames have. */
+static int drop_names(struct store *st, const struct store_name *names,
+		      size_t n, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t i;
+	int rc;
+
+	rc = store_stmt(st, STORE_SQL_FRAME_FUNCTION_DROP, &stmt, err);
+	for (i = 0; i < n && !rc; i++) {
+		sqlite3_bind_int64(stmt, 1, names[i].frame_id);
+		rc = store_run(st, stmt, err);
+	}
+	return rc;
+}
+
+static int write_names(struct store *st, const struct store_name *names,
+		       size_t n, const char *text, size_t text_size,
+		       bool replace, struct weft_err *err)
 {
 	size_t i;
 	int rc;
@@ -469,6 +485,8 @@ int store_write_names(struct store *st, const struct store_name *names,
 		rc = conn_begin(&st->conn, err);
 	if (rc)
 		return rc;
+	if (replace)
+		rc = drop_names(st, names, n, err);
 	for (i = 0; i < n && !rc; i++)
 		rc = write_name(st, &names[i], text, err);
 	if (!rc)
@@ -476,4 +494,18 @@ int store_write_names(struct store *st, const struct store_name *names,
 	if (rc)
 		conn_rollback(&st->conn);
 	return rc;
+}
+
+int store_write_names(struct store *st, const struct store_name *names,
+		      size_t n, const char *text, size_t text_size,
+		      struct weft_err *err)
+{
+	return write_names(st, names, n, text, text_size, false, err);
+}
+
+int store_replace_names(struct store *st, const struct store_name *names,
+			size_t n, const char *text, size_t text_size,
+			struct weft_err *err)
+{
+	return write_names(st, names, n, text, text_size, true, err);
 }

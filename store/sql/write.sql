@@ -167,6 +167,28 @@ SELECT id FROM function
  WHERE name = ?1 AND ifnull(linkage_name, '') = ifnull(?2, '')
    AND ifnull(file, '') = ifnull(?3, '') AND source = ?4;
 
+-- name: frame_known
+SELECT f.id, f.address, b.id, b.path, b.build_id, b.identity,
+       (SELECT count(*) FROM frame_function ff WHERE ff.frame_id = f.id),
+       n.name, n.source,
+       EXISTS (SELECT 1 FROM frame_function ff
+                WHERE ff.frame_id = f.id AND ff.line IS NOT NULL)
+  FROM frame f
+  JOIN binary b ON b.id = f.binary_id
+  LEFT JOIN function n ON n.id = (
+    SELECT function_id FROM frame_function ff WHERE ff.frame_id = f.id
+     ORDER BY inline_depth DESC LIMIT 1)
+ WHERE b.kind = 'elf' AND f.in_kernel = 0
+ ORDER BY f.binary_id, f.address;
+
+-- name: frame_function_drop
+DELETE FROM frame_function WHERE frame_id = ?1;
+
+-- name: function_drop_unused
+DELETE FROM function
+ WHERE NOT EXISTS (SELECT 1 FROM frame_function ff
+                    WHERE ff.function_id = function.id);
+
 -- name: frame_function_add
 INSERT INTO frame_function (frame_id, inline_depth, function_id, line)
 VALUES (?1, ?2, ?3, ?4)
