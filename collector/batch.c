@@ -17,7 +17,8 @@
 
 struct frame_note {
 	struct binary *binary;
-	store_text name;
+	store_text name, linkage_name;
+	const char *source; /* static */
 };
 
 struct batch {
@@ -228,7 +229,7 @@ static bool is_frame(const void *entry, const void *wanted)
 	const struct store_frame *a = &w->batch->frames.row[number_of(entry)];
 
 	return a->binary == b->binary && a->address == b->address &&
-	       a->in_kernel == b->in_kernel;
+	       a->in_kernel == b->in_kernel && a->version == b->version;
 }
 
 /* Binaries are the same objects throughout: found by their pointer. */
@@ -275,26 +276,35 @@ static int add_binary(struct batch *b, const struct binary *binary,
 	return 0;
 }
 
-int batch_frame(struct batch *b, struct binary *binary, uint64_t address,
-		bool in_kernel, const char *name, uint32_t *out)
+int batch_frame(struct batch *b, const struct batch_code *code, uint32_t *out)
 {
-	struct store_frame row = { .in_kernel = in_kernel, .address = address };
+	struct store_frame row = {
+		.in_kernel = code->in_kernel,
+		.address = code->address,
+		.version = code->version,
+	};
 	struct wanted wanted = { .batch = b, .row = &row };
-	struct frame_note note = { .binary = binary };
+	struct frame_note note = {
+		.binary = code->binary,
+		.source = code->source,
+	};
 	uint64_t hash;
 	void *found;
-	int rc = add_binary(b, binary, &row.binary);
+	int rc = add_binary(b, code->binary, &row.binary);
 
 	if (rc)
 		return rc;
-	hash = table_hash(&address, sizeof(address),
-			  (uint64_t)row.binary << 1 | in_kernel);
+	hash = table_hash(&row.address, sizeof(row.address),
+			  (uint64_t)row.version << 32 ^ row.binary << 1 ^
+				  row.in_kernel);
 	found = table_find(&b->frames.index, hash, is_frame, &wanted);
 	if (found) {
 		*out = number_of(found);
 		return 0;
 	}
-	rc = add_text(b, name, &note.name);
+	rc = add_text(b, code->name, &note.name);
+	if (!rc)
+		rc = add_text(b, code->linkage_name, &note.linkage_name);
 	if (!rc)
 		rc = GROW(b->frames.row, b->frames.n + 1, b->frames.room);
 	if (!rc)
@@ -501,11 +511,24 @@ void batch_view(const struct batch *b, struct store_batch *out)
 	};
 }
 
-struct binary *batch_frame_binary(const struct batch *b, uint32_t frame,
-				  const char **name)
+static const char *text_at(const struct batch *b, store_text at)
 {
+	return at ? b->text + at : NULL;
+}
+
+void batch_frame_code(const struct batch *b, uint32_t frame,
+		      struct batch_code *out)
+{
+	const struct store_frame *row = &b->frames.row[frame];
 	const struct frame_note *note = &b->notes[frame];
 
-	*name = note->name ? b->text + note->name : NULL;
-	return note->binary;
+	*out = (struct batch_code){
+		.binary = note->binary,
+		.address = row->address,
+		.version = row->version,
+		.in_kernel = row->in_kernel,
+		.name = text_at(b, note->name),
+		.linkage_name = text_at(b, note->linkage_name),
+		.source = note->source,
+	};
 }

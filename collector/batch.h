@@ -21,6 +21,18 @@ enum {
 
 struct batch;
 
+/* A place in code, as frames are told apart, and its name if that came along.
+ */
+struct batch_code {
+	struct binary *binary; /* borrowed; lives as long as all batches */
+	uint64_t address;
+	uint32_t version; /* of JIT code; else 0 */
+	bool in_kernel;
+	const char *name;         /* NULL: to be looked up, or known before */
+	const char *linkage_name; /* NULL: same as name */
+	const char *source;       /* what named it; static */
+};
+
 struct batch *batch_new(void);    /* NULL: out of memory */
 void batch_free(struct batch *b); /* NULL is fine */
 
@@ -31,9 +43,8 @@ struct store_interval *batch_interval(struct batch *b);
 int batch_process(struct batch *b, struct proc *proc, uint32_t *out) MUST_CHECK;
 int batch_thread(struct batch *b, uint32_t process, uint32_t tid,
 		 uint64_t start_ns, const char *comm, uint32_t *out) MUST_CHECK;
-/* name: of kernel code, known at once; NULL: to be looked up later. */
-int batch_frame(struct batch *b, struct binary *binary, uint64_t address,
-		bool in_kernel, const char *name, uint32_t *out) MUST_CHECK;
+int batch_frame(struct batch *b, const struct batch_code *code,
+		uint32_t *out) MUST_CHECK;
 /* frames: indexes, leaf first. end: says nothing of a lost stack. */
 int batch_stack(struct batch *b, enum store_stack_status status,
 		enum weft_walk_end end, const uint32_t *frames, uint32_t n,
@@ -58,9 +69,8 @@ void batch_drop_samples(struct batch *b);
 /* For store_write(); borrowed until the batch changes or is freed. */
 void batch_view(const struct batch *b, struct store_batch *out);
 
-/* What naming needs to know of a frame: its binary, and the name if it came
- * along (NULL: none). Borrowed likewise. */
-struct binary *batch_frame_binary(const struct batch *b, uint32_t frame,
-				  const char **name);
+/* A frame as it was added. Borrowed likewise. */
+void batch_frame_code(const struct batch *b, uint32_t frame,
+		      struct batch_code *out);
 
 #endif

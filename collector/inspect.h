@@ -168,6 +168,8 @@ struct inspect_name {
 	const char *source;       /* which names it: a word, as "symtab"; all
 				     are in inspect_reply.c */
 	uint64_t start;           /* file offset of the function */
+	uint32_t version; /* of JIT code: differs for different code at one
+			     address; 0: no entry covers it, or not JIT */
 };
 
 typedef void inspect_names_fn(void *ctx, enum inspect_status status,
@@ -252,7 +254,8 @@ int inspect_table(struct inspect *in, const struct inspect_file *file,
 /*
  * Name n absolute addresses of a process from its JIT's perf map
  * (/proc/PID/root/tmp/perf-INNER.map, opened with care: regular file, owned
- * by the process's user or root, bounded).
+ * by the process's user or root, bounded). The latest entry that covers an
+ * address names it.
  */
 int inspect_perf_map(struct inspect *in, const struct weft_identity *who,
 		     uint32_t inner_pid, const uint64_t *addresses, size_t n,

@@ -13,7 +13,7 @@
 #include "collector/perf_map.h"
 
 enum {
-	KEPT_MAX = 4,
+	KEPT_MAX = 64,
 	TAIL_SIZE = 64,
 	BLOCK_SIZE = 1 << 20
 };
@@ -71,14 +71,36 @@ static bool is_continued(const struct kept *entry, int fd,
 	       !memcmp(there, entry->tail, entry->tail_size);
 }
 
+static size_t bytes_of(const struct perf_map *map)
+{
+	return map->room * sizeof(*map->entries) + map->names_room +
+	       map->places_room * sizeof(*map->places);
+}
+
+/* Drop those that were not asked for longest, but not the newest. */
+static void make_room(const struct kept *newest)
+{
+	for (;;) {
+		struct kept *oldest = NULL;
+		size_t bytes = 0;
+
+		for (int i = 0; i < KEPT_MAX; i++) {
+			bytes += bytes_of(&kept[i].map);
+			if (kept[i].used && &kept[i] != newest &&
+			    (!oldest || kept[i].used < oldest->used))
+				oldest = &kept[i];
+		}
+		if (bytes <= kept_bytes_max || !oldest)
+			return;
+		drop(oldest);
+	}
+}
+
 static struct kept *find_kept(int fd, const struct stat *st, uint64_t start_ns)
 {
 	struct kept *entry = NULL, *oldest = &kept[0];
-	size_t bytes = 0;
 
 	for (int i = 0; i < KEPT_MAX; i++) {
-		bytes += kept[i].map.room * sizeof(struct perf_entry) +
-			 kept[i].map.names_room;
 		if (kept[i].used < oldest->used)
 			oldest = &kept[i];
 		if (kept[i].used && kept[i].dev == st->st_dev &&
@@ -87,10 +109,6 @@ static struct kept *find_kept(int fd, const struct stat *st, uint64_t start_ns)
 	}
 	if (entry && is_continued(entry, fd, st))
 		return entry;
-	if (bytes > kept_bytes_max) {
-		for (int i = 0; i < KEPT_MAX; i++)
-			drop(&kept[i]);
-	}
 	if (!entry)
 		entry = oldest;
 	drop(entry);
@@ -197,9 +215,9 @@ static int open_map(const struct request *request)
 	return rc;
 }
 
-static int load(const struct request *request, const struct perf_map **out)
+static int load(const struct request *request, struct perf_map **out)
 {
-	static const struct perf_map none;
+	static struct perf_map none;
 	struct kept *entry;
 	struct stat st;
 	int fd = open_map(request), rc;
@@ -220,6 +238,7 @@ static int load(const struct request *request, const struct perf_map **out)
 		return rc;
 	}
 	entry->used = ++kept_clock;
+	make_room(entry);
 	*out = &entry->map;
 	return 0;
 }
@@ -228,7 +247,7 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 					struct reply *reply)
 {
 	const struct perf_entry *found[INSPECT_NAMES_MAX];
-	const struct perf_map *map;
+	struct perf_map *map;
 	int rc = load(request, &map);
 
 	if (!rc)
@@ -241,6 +260,7 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 
 		if (found[i]) {
 			wire.start = found[i]->start;
+			wire.version = perf_map_version(map, found[i]);
 			rc = inspect_add_name(reply,
 					      map->names + found[i]->name,
 					      found[i]->name_size, &wire);

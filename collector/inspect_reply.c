@@ -163,6 +163,7 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 			return false;
 		names[i].source = source_words[wire[i].source];
 		names[i].start = wire[i].start;
+		names[i].version = wire[i].version;
 	}
 	out->names = names;
 	return true;

@@ -128,7 +128,7 @@ struct wire_name {
 	uint32_t name;         /* WIRE_NO_STRING: none */
 	uint32_t linkage_name; /* WIRE_NO_STRING: same as name */
 	uint32_t source;       /* enum wire_source */
-	uint32_t pad;
+	uint32_t version;      /* of JIT code; else 0 */
 };
 
 /* Of DWARF; strings may be WIRE_NO_STRING. */

@@ -40,6 +40,7 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[LEDGER_THROTTLED] = "throttled",
 	[LEDGER_TABLE_PENDING] = "table_pending",
 	[LEDGER_TABLE_REFUSED] = "table_refused",
+	[LEDGER_JIT_NOT_READ] = "jit_not_read",
 	[LEDGER_DUE] = "due",
 	[LEDGER_NOT_RUN] = "not_run",
 };

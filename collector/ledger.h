@@ -23,6 +23,8 @@ enum ledger_entry {
 	LEDGER_TABLE_PENDING, /* samples whose stack ended where the unwind
 				 table of a file was being built */
 	LEDGER_TABLE_REFUSED, /* files whose unwind table found no room */
+	LEDGER_JIT_NOT_READ,  /* samples with JIT code that the perf map was not
+				 read for in time */
 	LEDGER_DUE,
 	LEDGER_NOT_RUN,
 	LEDGER_ENTRIES

@@ -243,21 +243,12 @@ static void on_names(void *ctx, enum inspect_status status,
 
 static int request(struct naming *n, struct group *g)
 {
-	const struct binary *b = g->binary;
-	struct weft_identity who = {
-		.pid = b->file.pid,
-		.start_ns = b->file.start_ns,
-		.exec_seq = b->exec_seq,
-	};
+	const struct inspect_file *file = &g->binary->file;
 
 	if (g->has_names)
-		return inspect_lines(n->inspect, &b->file, g->address, g->n,
+		return inspect_lines(n->inspect, file, g->address, g->n,
 				     on_lines, g);
-	if (b->kind == STORE_JIT)
-		return inspect_perf_map(n->inspect, &who, 0, g->address, g->n,
-					on_names, g);
-	return inspect_names(n->inspect, &b->file, g->address, g->n, on_names,
-			     g);
+	return inspect_names(n->inspect, file, g->address, g->n, on_names, g);
 }
 
 static void ask(struct naming *n, struct group *g)
@@ -281,8 +272,7 @@ static int by_binary(const void *a, const void *b)
 /* Can this binary's code be named by looking into it? */
 static bool is_nameable(const struct binary *b)
 {
-	return b->kind == STORE_ELF || b->kind == STORE_VDSO ||
-	       b->kind == STORE_JIT;
+	return b->kind == STORE_ELF || b->kind == STORE_VDSO;
 }
 
 static void ask_for(struct naming *n, const struct new_frame *frames,
@@ -308,32 +298,33 @@ void naming_add(struct naming *n, const struct batch *b,
 		const struct store_frame_row *rows, size_t n_rows)
 {
 	struct new_frame *frames = calloc(n_rows + 1, sizeof(*frames));
-	struct store_batch view;
 	size_t n_new = 0;
 
 	if (!frames)
 		return; /* they stay unnamed */
-	batch_view(b, &view);
 	for (size_t i = 0; i < n_rows; i++) {
-		const char *name;
-		struct binary *binary = batch_frame_binary(b, i, &name);
+		struct batch_code code;
 
 		if (!rows[i].is_new)
 			continue;
-		if (name) {
-			struct frame_name kernel = { .frame_id = rows[i].id,
-						     .name = name,
-						     .source = "kallsyms" };
+		batch_frame_code(b, i, &code);
+		if (code.name) {
+			struct frame_name name = {
+				.frame_id = rows[i].id,
+				.name = code.name,
+				.linkage_name = code.linkage_name,
+				.source = code.source,
+			};
 
-			if (name_list_add(&n->names, &kernel))
+			if (name_list_add(&n->names, &name))
 				break;
 			continue;
 		}
-		if (is_nameable(binary))
+		if (is_nameable(code.binary))
 			frames[n_new++] = (struct new_frame){
-				.binary = binary,
+				.binary = code.binary,
 				.id = rows[i].id,
-				.address = view.frames[i].address,
+				.address = code.address,
 			};
 	}
 	if (n_new)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Names for frames, each asked for once, when the frame is first stored. They
- * arrive later than the frames and are written in transactions of their own.
+ * Names for frames of files, each asked for once, when the frame is first
+ * stored. They arrive later than the frames and are written in transactions of
+ * their own, as are names that came with a frame (the kernel's, a JIT's).
  *
  * A frame of an ELF file gets all its functions at once, those that were
  * inlined there too, with lines: symbols are asked for first, then DWARF.

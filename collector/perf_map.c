@@ -11,10 +11,15 @@
 
 #include "collector/perf_map.h"
 
+enum {
+	UNSORTED_MAX = 1024 /* of the newest entries */
+};
+
 void perf_map_release(struct perf_map *map)
 {
 	free(map->entries);
 	free(map->names);
+	free(map->places);
 	*map = (struct perf_map){ 0 };
 }
 
@@ -64,17 +69,31 @@ static int grow(void **data, size_t *room, size_t want, size_t each)
 	return 0;
 }
 
+/* What is older counts least: it is the likeliest to have been replaced. */
+static void drop_older_half(struct perf_map *map)
+{
+	size_t n = (map->n + 1) / 2;
+	size_t size = n < map->n ? map->entries[n].name : map->names_size;
+
+	map->n -= n;
+	map->names_size -= size;
+	memmove(map->entries, map->entries + n, map->n * sizeof(*map->entries));
+	memmove(map->names, map->names + size, map->names_size);
+	for (size_t i = 0; i < map->n; i++)
+		map->entries[i].name -= (uint32_t)size;
+	map->dropped += n;
+	map->n_places = 0;
+}
+
 static int append(struct perf_map *map, uint64_t start, uint64_t size,
 		  const char *name, size_t name_size)
 {
 	void *entries = map->entries, *names = map->names;
 	int rc;
 
-	if (map->n == PERF_MAP_ENTRIES_MAX ||
-	    map->names_size + name_size > PERF_MAP_BYTES_MAX) {
-		map->is_full = true;
-		return 0;
-	}
+	while (map->n == PERF_MAP_ENTRIES_MAX ||
+	       map->names_size + name_size > PERF_MAP_BYTES_MAX)
+		drop_older_half(map);
 	rc = grow(&entries, &map->room, map->n + 1, sizeof(*map->entries));
 	map->entries = entries;
 	if (rc)
@@ -162,9 +181,72 @@ static size_t find_first(const struct asked *asked, size_t n, uint64_t start)
 	return low;
 }
 
-/* There are few questions and many entries, so the questions are sorted. */
-void perf_map_find(const struct perf_map *map, const uint64_t *addresses,
-		   size_t n, const struct perf_entry **out)
+static int compare_places(const void *a, const void *b)
+{
+	const struct perf_place *x = a, *y = b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return (x->entry > y->entry) - (x->entry < y->entry);
+}
+
+/* Sort all entries by start. Without memory there are no places, and finding
+ * goes through the entries. */
+static void make_places(struct perf_map *map)
+{
+	void *places = map->places;
+	uint64_t reach = 0;
+
+	map->n_places = 0;
+	if (grow(&places, &map->places_room, map->n, sizeof(*map->places)))
+		return;
+	map->places = places;
+	for (size_t i = 0; i < map->n; i++)
+		map->places[i] = (struct perf_place){
+			.start = map->entries[i].start,
+			.entry = (uint32_t)i,
+		};
+	qsort(map->places, map->n, sizeof(*map->places), compare_places);
+	for (size_t i = 0; i < map->n; i++) {
+		uint64_t end = map->entries[map->places[i].entry].end;
+
+		reach = end > reach ? end : reach;
+		map->places[i].reach = reach;
+	}
+	map->n_places = map->n;
+}
+
+static const struct perf_entry *find_in_places(const struct perf_map *map,
+					       uint64_t address)
+{
+	const struct perf_entry *latest = NULL;
+	size_t low = 0, high = map->n_places;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->places[middle].start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (int steps = 0; low-- && map->places[low].reach > address;
+	     steps++) {
+		const struct perf_entry *entry =
+			&map->entries[map->places[low].entry];
+
+		if (steps == PERF_MAP_STEPS_MAX)
+			return NULL; /* made to be slow */
+		if (entry->end > address && (!latest || entry > latest))
+			latest = entry;
+	}
+	return latest;
+}
+
+/* There are few questions and many entries: the questions are sorted, and
+ * entries too, but for the newest, which are too few to sort all for. */
+void perf_map_find(struct perf_map *map, const uint64_t *addresses, size_t n,
+		   const struct perf_entry **out)
 {
 	struct asked *asked = calloc(n + 1, sizeof(*asked));
 
@@ -175,7 +257,9 @@ void perf_map_find(const struct perf_map *map, const uint64_t *addresses,
 	for (size_t i = 0; i < n; i++)
 		asked[i] = (struct asked){ addresses[i], i };
 	qsort(asked, n, sizeof(*asked), compare);
-	for (size_t i = map->n; i--;) {
+	if (map->n - map->n_places > UNSORTED_MAX + map->n_places / 4)
+		make_places(map);
+	for (size_t i = map->n; i-- > map->n_places;) {
 		const struct perf_entry *entry = &map->entries[i];
 		size_t k = find_first(asked, n, entry->start);
 
@@ -185,6 +269,35 @@ void perf_map_find(const struct perf_map *map, const uint64_t *addresses,
 		}
 	}
 	free(asked);
+	for (size_t i = 0; i < n; i++) {
+		if (!out[i])
+			out[i] = find_in_places(map, addresses[i]);
+	}
+}
+
+/* FNV-1a. */
+static uint64_t hash_more(uint64_t hash, const void *data, size_t size)
+{
+	const uint8_t *at = data;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ at[i]) * 0x100000001b3;
+	return hash;
+}
+
+/* Depends on the entry alone: whichever inspector reads it, and in whichever
+ * recording, the number is the same. */
+uint32_t perf_map_version(const struct perf_map *map,
+			  const struct perf_entry *entry)
+{
+	uint64_t hash = 0xcbf29ce484222325;
+	uint32_t folded;
+
+	hash = hash_more(hash, &entry->start, sizeof(entry->start));
+	hash = hash_more(hash, &entry->end, sizeof(entry->end));
+	hash = hash_more(hash, map->names + entry->name, entry->name_size);
+	folded = (uint32_t)(hash ^ hash >> 32);
+	return folded ? folded : 1;
 }
 
 static int check(int fd, const uid_t *uids, size_t n_uids)

@@ -15,6 +15,8 @@ enum {
 	PERF_MAP_BYTES_MAX = 64 << 20, /* of a file, from its end */
 	PERF_MAP_ENTRIES_MAX = 2 << 20,
 	PERF_MAP_NAME_MAX = 16384,
+	/* Entries looked at for one address, where many cover it. */
+	PERF_MAP_STEPS_MAX = 1 << 16,
 };
 
 struct perf_entry {
@@ -23,23 +25,32 @@ struct perf_entry {
 	uint32_t name_size;
 };
 
+/* An entry in the order of starts. */
+struct perf_place {
+	uint64_t start;
+	uint64_t reach; /* the highest end of this and those before it */
+	uint32_t entry;
+};
+
 /* Zero is an empty map. */
 struct perf_map {
 	struct perf_entry *entries; /* owned; in the order of the file */
 	size_t n, room;
-	char *names; /* owned */
+	char *names; /* owned; in the same order */
 	size_t names_size, names_room;
+	struct perf_place *places; /* owned; of the first n_places entries */
+	size_t n_places, places_room;
 	uint64_t lines, bad_lines;
 	uint64_t first_bad_line; /* counted from 1; 0: none */
-	bool is_full;            /* later entries were left out */
+	uint64_t dropped;        /* the oldest, at the limits above */
 };
 
 void perf_map_release(struct perf_map *map);
 
 /*
  * Take the whole lines of text; *used is how many bytes these are. A line cut
- * at the end is left for the next time. Malformed lines are counted. Returns
- * 0 or -ENOMEM.
+ * at the end is left for the next time. Malformed lines are counted; where
+ * there are too many good ones, the oldest go. Returns 0 or -ENOMEM.
  */
 int perf_map_feed(struct perf_map *map, const char *text, size_t size,
 		  size_t *used);
@@ -48,8 +59,16 @@ int perf_map_feed(struct perf_map *map, const char *text, size_t size,
  * For each address the entry that covers it, or NULL. Where several do, the
  * latest in the file: code is replaced at its address.
  */
-void perf_map_find(const struct perf_map *map, const uint64_t *addresses,
-		   size_t n, const struct perf_entry **out);
+void perf_map_find(struct perf_map *map, const uint64_t *addresses, size_t n,
+		   const struct perf_entry **out);
+
+/*
+ * A number that tells functions apart which lay at one address after each
+ * other, never 0. Lines that are equal in start, size and name are one
+ * function: JITs repeat themselves, and write their whole map anew.
+ */
+uint32_t perf_map_version(const struct perf_map *map,
+			  const struct perf_entry *entry);
 
 /*
  * Open a perf map below a root directory: no link is followed out of the

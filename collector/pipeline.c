@@ -13,7 +13,8 @@ enum {
 struct waiting {
 	struct waiting *next;
 	struct raw_interval raw;
-	bool has_asked; /* for what it needs */
+	bool has_asked;      /* for the mappings that it needs */
+	struct jit_ask *jit; /* owned; NULL: not asked yet */
 };
 
 struct pipeline {
@@ -51,6 +52,13 @@ int pipeline_open(struct pipeline **out, uint32_t n_events,
 	return 0;
 }
 
+static void waiting_free(struct waiting *w)
+{
+	raw_interval_release(&w->raw);
+	jit_release(w->jit);
+	free(w);
+}
+
 void pipeline_close(struct pipeline *p)
 {
 	if (!p)
@@ -59,8 +67,7 @@ void pipeline_close(struct pipeline *p)
 		struct waiting *w = p->first;
 
 		p->first = w->next;
-		raw_interval_release(&w->raw);
-		free(w);
+		waiting_free(w);
 	}
 	batch_free(p->batch);
 	free(p);
@@ -140,8 +147,9 @@ static int add_due(struct batch *b, const struct raw_interval *raw,
 				 due_value - fired_value);
 }
 
-static int merge(struct pipeline *p, const struct raw_interval *raw)
+static int merge(struct pipeline *p, const struct waiting *w)
 {
+	const struct raw_interval *raw = &w->raw;
 	struct batch *b = p->batch;
 	int rc = 0;
 
@@ -163,7 +171,7 @@ static int merge(struct pipeline *p, const struct raw_interval *raw)
 		rc = batch_ledger(b, 0, LEDGER_TABLE_REFUSED,
 				  raw->table_refused, 0);
 	if (!rc)
-		rc = resolve(p->resolver, &raw->harvest, b);
+		rc = resolve(p->resolver, &raw->harvest, w->jit, b);
 	return rc;
 }
 
@@ -256,31 +264,36 @@ static void hand_over(struct pipeline *p)
 	p->batch = NULL;
 }
 
-/* Whether all is known that the interval needs; asks for it, once. */
-static bool is_ready(struct pipeline *p, struct waiting *w)
+/* Ask for what the interval needs, each once. Which addresses are a JIT's is
+ * known when the mappings are. */
+static void ask(struct pipeline *p, struct waiting *w)
 {
 	if (!w->has_asked)
 		resolve_want_maps(p->resolver, &w->raw.harvest);
 	w->has_asked = true;
-	return !procs_waiting(p->resolver->procs);
+	if (!w->jit && !procs_waiting(p->resolver->procs))
+		w->jit = resolve_want_jit(p->resolver, &w->raw.harvest);
 }
 
 void pipeline_advance(struct pipeline *p)
 {
+	/* Also for those that are not the first: what JITs have compiled by
+	 * the end of an interval is not to be asked for much later. */
+	for (struct waiting *w = p->first; w; w = w->next)
+		ask(p, w);
 	while (p->first) {
 		struct waiting *w = p->first;
 
-		if (!is_ready(p, w))
+		if (!w->jit || !jit_is_answered(w->jit))
 			return;
 		if (!p->batch)
 			p->batch = batch_new();
-		if (!p->batch || merge(p, &w->raw))
+		if (!p->batch || merge(p, w))
 			return; /* out of memory: again at the next tick */
 		p->first = w->next;
 		if (!p->first)
 			p->last = NULL;
-		raw_interval_release(&w->raw);
-		free(w);
+		waiting_free(w);
 		hand_over(p);
 	}
 	hand_over(p);

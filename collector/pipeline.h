@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The way of an interval from the kernel to the writer: it waits for what
- * inspectors have to tell of it, is resolved into a batch, and handed over.
- * While the writer is behind, or the file's log is over its cap, intervals
- * merge in memory and details are discarded and counted.
+ * inspectors have to tell of it (mappings, then JIT code), is resolved into a
+ * batch, and handed over. While the writer is behind, or the file's log is over
+ * its cap, intervals merge in memory and details are discarded and counted.
  */
 #ifndef WEFT_PIPELINE_H
 #define WEFT_PIPELINE_H

@@ -82,6 +82,7 @@ struct recording {
 	struct procs *procs;
 	struct writer *writer;
 	struct naming *naming;
+	struct jit *jit;
 	struct pipeline *pipeline;
 	struct discovery *discovery;
 	struct unwind_tables *tables;
@@ -260,6 +261,9 @@ static void on_interval(uv_timer_t *timer)
 		turn(r);
 	else if (r->phase == PHASE_NAMING)
 		naming_tick(r->naming); /* those that were deferred, again */
+	else if (r->phase == PHASE_DRAINING)
+		advance(r); /* answers may not come: it knows how long to wait
+			     */
 }
 
 static void on_duration(uv_timer_t *timer)
@@ -559,6 +563,8 @@ static int open_loop_side(struct recording *r)
 	if (!rc)
 		rc = naming_open(&r->naming, r->inspect, r->writer,
 				 !r->opts->no_inline, &r->err);
+	if (!rc)
+		rc = jit_open(&r->jit, r->inspect, on_answer, r, &r->err);
 	if (rc)
 		return rc;
 	naming_on_answer(r->naming, on_answer, r);
@@ -566,6 +572,7 @@ static int open_loop_side(struct recording *r)
 		.procs = r->procs,
 		.kernel = r->kernel,
 		.binaries = r->binaries,
+		.jit = r->jit,
 	};
 	rc = pipeline_open(&r->pipeline, ARRAY_LEN(events),
 			   r->opts->max_wal_bytes, &r->resolver, r->writer,
@@ -699,6 +706,7 @@ static void close_all(struct recording *r)
 	mapping_lists_close(r->lists);
 	unwind_tables_close(r->tables);
 	pipeline_close(r->pipeline);
+	jit_close(r->jit);
 	naming_close(r->naming);
 	reaper_close(r->reaper);
 	procs_close(r->procs);

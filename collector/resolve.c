@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/grow.h"
 #include "collector/ledger.h"
 #include "collector/resolve.h"
 #include "collector/table.h"
@@ -22,6 +23,7 @@ struct resolved {
 struct work {
 	struct resolver *r;
 	const struct harvest *h;
+	const struct jit_ask *jit;
 	struct batch *b;
 	struct table done;         /* of struct resolved */
 	struct resolved *resolved; /* owned */
@@ -33,6 +35,12 @@ struct stack_work {
 	uint32_t frames[WEFT_MAX_FRAMES];
 	uint32_t n;
 	bool ambiguous;
+	bool jit_not_read;
+};
+
+struct places {
+	struct jit_place *place; /* owned */
+	size_t n, room;
 };
 
 void harvest_release(struct harvest *h)
@@ -67,9 +75,74 @@ static uint64_t lookup_address(const struct shape_stack *s,
 	return i == 0 && s->user_leaf_exact ? user[0] : user[i] - 1;
 }
 
+/* Where nothing else is mapped: false if there is no room to tell it from
+ * other unknown code. */
+static bool to_jit(struct resolver *r, const struct proc *proc, uint64_t addr,
+		   struct jit_place *out)
+{
+	*out = (struct jit_place){
+		.binary = binaries_process(r->binaries, STORE_JIT, &proc->who),
+		.address = addr,
+	};
+	return out->binary->kind == STORE_JIT;
+}
+
+/* Append those of a stack's places that are JIT code. */
+static int want_jit(struct resolver *r, const struct harvest *h,
+		    const struct shape_stack *s, const struct proc *proc,
+		    struct places *out)
+{
+	const uint64_t *user = h->shape.addresses + s->first + s->n_kernel;
+
+	for (size_t i = 0; i < s->n_user; i++) {
+		uint64_t addr = lookup_address(s, user, i);
+		const struct mapping *m = NULL;
+
+		if (procs_find(proc, addr, h->start_ns, h->end_ns, &m) !=
+			    MAPS_FOUND ||
+		    m->binary)
+			continue;
+		if (GROW(out->place, out->n + 1, out->room))
+			return -ENOMEM;
+		out->n += to_jit(r, proc, addr, &out->place[out->n]);
+	}
+	return 0;
+}
+
+struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h)
+{
+	struct places places = { 0 };
+	struct jit_ask *ask = NULL;
+	int rc = 0;
+
+	for (size_t i = 0; i < h->shape.n_counts && !rc; i++) {
+		const struct weft_count_key *key = &h->shape.counts[i].key;
+		const struct shape_stack *s =
+			shape_find(&h->shape, &key->stack);
+		const struct proc *proc = procs_get(r->procs, &key->process);
+
+		if (proc && s)
+			rc = want_jit(r, h, s, proc, &places);
+	}
+	if (!rc)
+		ask = jit_ask(r->jit, places.place, places.n);
+	free(places.place);
+	return ask;
+}
+
 static uint64_t file_offset(const struct mapping *m, uint64_t addr)
 {
 	return addr - m->start + m->file_offset;
+}
+
+static int add_frame(struct work *w, const struct batch_code *code,
+		     struct stack_work *out)
+{
+	int rc = batch_frame(w->b, code, &out->frames[out->n]);
+
+	if (!rc)
+		out->n++;
+	return rc;
 }
 
 static int add_kernel_frames(struct work *w, const struct shape_stack *s,
@@ -80,27 +153,49 @@ static int add_kernel_frames(struct work *w, const struct shape_stack *s,
 
 	for (size_t i = 0; i < s->n_kernel && !rc; i++) {
 		struct kernel_place place;
+		struct batch_code code = { .in_kernel = true,
+					   .source = "kallsyms" };
 
 		kernel_find(w->r->kernel, address[i] - (i > 0), w->h->start_ns,
 			    w->h->end_ns, &place);
-		rc = batch_frame(w->b, place.binary, place.offset, true,
-				 place.name, &out->frames[out->n]);
-		if (!rc)
-			out->n++;
+		code.binary = place.binary;
+		code.address = place.offset;
+		code.name = place.name;
+		rc = add_frame(w, &code, out);
 	}
 	return rc;
 }
 
 /* A frame whose place is not known: the address itself, within its process. */
 static int add_unknown(struct work *w, struct proc *proc, uint64_t addr,
-		       enum store_binary_kind kind, struct stack_work *out)
+		       struct stack_work *out)
 {
-	struct binary *b = binaries_process(w->r->binaries, kind, &proc->who);
-	int rc = batch_frame(w->b, b, addr, false, NULL, &out->frames[out->n]);
+	struct batch_code code = {
+		.binary = binaries_process(w->r->binaries, STORE_UNKNOWN,
+					   &proc->who),
+		.address = addr,
+	};
 
-	if (!rc)
-		out->n++;
-	return rc;
+	return add_frame(w, &code, out);
+}
+
+/* JIT code: what its process's perf map says of the interval. */
+static int add_jit(struct work *w, const struct jit_place *place,
+		   struct stack_work *out)
+{
+	struct jit_code jit;
+	struct batch_code code = {
+		.binary = place->binary,
+		.address = place->address,
+		.source = "perf-map",
+	};
+
+	jit_find(w->r->jit, w->jit, place, &jit);
+	code.version = jit.version;
+	code.name = jit.name;
+	code.linkage_name = jit.linkage_name;
+	out->jit_not_read |= !jit.is_read;
+	return add_frame(w, &code, out);
 }
 
 /* That code was mapped there, the kernel program has seen itself; what code,
@@ -111,21 +206,21 @@ static int add_user_frame(struct work *w, struct proc *proc, uint64_t addr,
 	const struct mapping *m = NULL;
 	enum maps_answer answer =
 		procs_find(proc, addr, w->h->start_ns, w->h->end_ns, &m);
-	int rc;
+	struct batch_code code = { 0 };
+	struct jit_place jit;
 
 	if (answer == MAPS_AMBIGUOUS)
 		out->ambiguous = true;
-	if (answer != MAPS_FOUND)
-		return add_unknown(w, proc, addr, STORE_UNKNOWN, out);
-	if (!m->binary)
-		return add_unknown(w, proc, addr, STORE_JIT, out);
-	if (m->binary->kind == STORE_UNKNOWN) /* no room to tell files apart */
-		return add_unknown(w, proc, addr, STORE_UNKNOWN, out);
-	rc = batch_frame(w->b, m->binary, file_offset(m, addr), false, NULL,
-			 &out->frames[out->n]);
-	if (!rc)
-		out->n++;
-	return rc;
+	if (answer == MAPS_FOUND && !m->binary &&
+	    to_jit(w->r, proc, addr, &jit))
+		return add_jit(w, &jit, out);
+	/* Or there was no room to tell it apart. */
+	if (answer != MAPS_FOUND || !m->binary ||
+	    m->binary->kind == STORE_UNKNOWN)
+		return add_unknown(w, proc, addr, out);
+	code.binary = m->binary;
+	code.address = file_offset(m, addr);
+	return add_frame(w, &code, out);
 }
 
 static enum store_stack_status status_of(const struct shape_stack *s)
@@ -144,19 +239,18 @@ static enum store_stack_status status_of(const struct shape_stack *s)
 }
 
 static int resolve_stack(struct work *w, const struct shape_stack *s,
-			 struct proc *proc, uint32_t *out, bool *ambiguous)
+			 struct proc *proc, struct stack_work *work,
+			 uint32_t *out)
 {
-	struct stack_work work = { .n = 0 };
 	const uint64_t *user = w->h->shape.addresses + s->first + s->n_kernel;
-	int rc = add_kernel_frames(w, s, &work);
+	int rc = add_kernel_frames(w, s, work);
 
 	for (size_t i = 0; i < s->n_user && !rc; i++)
-		rc = add_user_frame(w, proc, lookup_address(s, user, i), &work);
-	*ambiguous = work.ambiguous;
+		rc = add_user_frame(w, proc, lookup_address(s, user, i), work);
 	if (rc)
 		return rc;
-	return batch_stack(w->b, status_of(s), s->user_end, work.frames, work.n,
-			   out);
+	return batch_stack(w->b, status_of(s), s->user_end, work->frames,
+			   work->n, out);
 }
 
 static bool is_pair(const void *entry, const void *wanted)
@@ -175,7 +269,8 @@ static uint64_t pair_hash(const struct weft_identity *who,
 
 /* Account for what a stack lacks, for the samples on it. */
 static int tell_ledger(struct work *w, const struct shape_count *c,
-		       const struct shape_stack *s, bool ambiguous)
+		       const struct shape_stack *s,
+		       const struct stack_work *work)
 {
 	enum store_stack_status status = status_of(s);
 	const struct {
@@ -185,7 +280,8 @@ static int tell_ledger(struct work *w, const struct shape_count *c,
 		{ status == STORE_TRUNCATED, LEDGER_TRUNCATED },
 		{ status == STORE_BROKEN, LEDGER_BROKEN },
 		{ s->user_end == WEFT_END_PENDING, LEDGER_TABLE_PENDING },
-		{ ambiguous, LEDGER_AMBIGUOUS_MAP },
+		{ work->ambiguous, LEDGER_AMBIGUOUS_MAP },
+		{ work->jit_not_read, LEDGER_JIT_NOT_READ },
 	};
 	int rc = 0;
 
@@ -202,7 +298,7 @@ static int place_count(struct work *w, const struct shape_count *c,
 {
 	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
 	struct proc *proc = procs_get(w->r->procs, &c->key.process);
-	bool ambiguous = false;
+	struct stack_work work = { .n = 0 };
 	int rc;
 
 	if (!proc)
@@ -210,14 +306,14 @@ static int place_count(struct work *w, const struct shape_count *c,
 	rc = batch_process(w->b, proc, &at->process);
 	if (rc)
 		return rc;
-	rc = s ? resolve_stack(w, s, proc, &at->stack, &ambiguous)
+	rc = s ? resolve_stack(w, s, proc, &work, &at->stack)
 	       : batch_stack(w->b, STORE_LOST, WEFT_END_NO_USER, NULL, 0,
 			     &at->stack);
 	if (rc)
 		return rc;
 	rc = batch_count(w->b, c->key.event, at->process, at->stack, c->count,
 			 c->value);
-	return rc || !s ? rc : tell_ledger(w, c, s, ambiguous);
+	return rc || !s ? rc : tell_ledger(w, c, s, &work);
 }
 
 static int resolve_counts(struct work *w)
@@ -292,9 +388,10 @@ static int resolve_samples(struct work *w)
 	return rc;
 }
 
-int resolve(struct resolver *r, const struct harvest *h, struct batch *b)
+int resolve(struct resolver *r, const struct harvest *h,
+	    const struct jit_ask *jit, struct batch *b)
 {
-	struct work w = { .r = r, .h = h, .b = b };
+	struct work w = { .r = r, .h = h, .jit = jit, .b = b };
 	int rc = -ENOMEM;
 
 	w.resolved = calloc(h->shape.n_counts + 1, sizeof(*w.resolved));

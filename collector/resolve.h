@@ -7,6 +7,7 @@
 #define WEFT_RESOLVE_H
 
 #include "collector/batch.h"
+#include "collector/jit.h"
 #include "collector/kernel.h"
 #include "collector/proc.h"
 #include "collector/shape.h"
@@ -27,17 +28,22 @@ struct resolver {
 	struct procs *procs;
 	struct kernel *kernel;
 	struct binaries *binaries;
+	struct jit *jit;
 };
 
 /* Ask for what the harvest needs and is not known: mappings of processes that
  * were there before. Wait for procs_waiting() to fall to 0. */
 void resolve_want_maps(struct resolver *r, const struct harvest *h);
 
+/* Then: ask which code lies at its addresses of JITs. Wait for
+ * jit_is_answered(). NULL: out of memory. */
+struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h);
+
 /*
- * Then: add it all to the batch. What finds no room in it is counted in its
- * ledger. Fails only if not even that is possible.
+ * Then: add it all to the batch, in the order of intervals. What finds no room
+ * in it is counted in its ledger. Fails only if not even that is possible.
  */
 int resolve(struct resolver *r, const struct harvest *h,
-	    struct batch *b) MUST_CHECK;
+	    const struct jit_ask *jit, struct batch *b) MUST_CHECK;
 
 #endif

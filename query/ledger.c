@@ -32,6 +32,8 @@ static const struct {
 	{ "table_pending", "samples that ended where the unwind table of a "
 			   "file was still being built" },
 	{ "table_refused", "files whose unwind table found no room" },
+	{ "jit_not_read", "samples with JIT code that has its last known name, "
+			  "or none: its perf map was not read in time" },
 	{ "ambiguous_map", "samples with a frame whose mapping changed" },
 	{ "sideband_lost", "news of processes that found no room" },
 	{ "probe_deferred", "looks for trace context that were put off" },

@@ -52,6 +52,7 @@ static void equal_things_are_one_row_and_counts_add_up(void **state)
 	struct batch *b = batch_new();
 	struct proc proc = { .who = { 5, 42, 1 }, .comm = "name" };
 	struct store_batch view;
+	struct batch_code code = { .binary = &program, .address = 16 };
 	uint32_t process, again, frames[2], stack, stack2;
 
 	(void)state;
@@ -59,10 +60,8 @@ static void equal_things_are_one_row_and_counts_add_up(void **state)
 	assert_int_equal(batch_process(b, &proc, &process), 0);
 	assert_int_equal(batch_process(b, &proc, &again), 0);
 	assert_int_equal(process, again);
-	assert_int_equal(batch_frame(b, &program, 16, false, NULL, &frames[0]),
-			 0);
-	assert_int_equal(batch_frame(b, &program, 16, false, NULL, &frames[1]),
-			 0);
+	assert_int_equal(batch_frame(b, &code, &frames[0]), 0);
+	assert_int_equal(batch_frame(b, &code, &frames[1]), 0);
 	assert_int_equal(frames[0], frames[1]);
 	assert_int_equal(batch_stack(b, STORE_COMPLETE, WEFT_END_ROOT, frames,
 				     1, &stack),
@@ -91,6 +90,37 @@ static void equal_things_are_one_row_and_counts_add_up(void **state)
 	assert_int_equal(view.counts[0].count, 5);
 	assert_int_equal(view.counts[0].value, 51);
 	assert_string_equal(view.text + view.processes[0].comm, "name");
+	batch_free(b);
+}
+
+static void other_code_at_an_address_is_another_row(void **state)
+{
+	struct batch *b = batch_new();
+	struct batch_code old = { .binary = &program,
+				  .address = 16,
+				  .version = 1,
+				  .name = "old",
+				  .source = "perf-map" };
+	struct batch_code new = old, got;
+	struct store_batch view;
+	uint32_t frames[2];
+
+	(void)state;
+	new.version = 2;
+	new.name = "new";
+	new.linkage_name = "_new";
+	assert_int_equal(batch_frame(b, &old, &frames[0]), 0);
+	assert_int_equal(batch_frame(b, &new, &frames[1]), 0);
+	assert_int_not_equal(frames[0], frames[1]);
+	batch_view(b, &view);
+	assert_int_equal(view.frames[frames[1]].version, 2);
+	batch_frame_code(b, frames[0], &got);
+	assert_string_equal(got.name, "old");
+	assert_null(got.linkage_name);
+	batch_frame_code(b, frames[1], &got);
+	assert_string_equal(got.name, "new");
+	assert_string_equal(got.linkage_name, "_new");
+	assert_string_equal(got.source, "perf-map");
 	batch_free(b);
 }
 
@@ -197,6 +227,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_table_finds_what_is_in_it_and_no_more),
 		cmocka_unit_test(equal_things_are_one_row_and_counts_add_up),
+		cmocka_unit_test(other_code_at_an_address_is_another_row),
 		cmocka_unit_test(
 			a_renamed_process_is_stored_with_its_newest_name),
 		cmocka_unit_test(

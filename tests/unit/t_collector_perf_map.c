@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -24,8 +25,7 @@ static void feed(struct perf_map *map, const char *text, size_t size)
 	assert_true(used <= size);
 }
 
-static void expect(const struct perf_map *map, uint64_t address,
-		   const char *want)
+static void expect(struct perf_map *map, uint64_t address, const char *want)
 {
 	const struct perf_entry *found;
 
@@ -104,6 +104,115 @@ static void the_latest_entry_for_an_address_wins(void **state)
 	for (int i = 0; i < 5; i++)
 		assert_memory_equal(map.names + found[i]->name, want[i],
 				    strlen(want[i]));
+	perf_map_release(&map);
+}
+
+/* Many that overlap, found with and without an order of their starts. */
+static void sorted_or_not_the_latest_entry_wins(void **state)
+{
+	struct perf_map map = { 0 };
+	unsigned random = 1;
+	size_t checked = 0;
+
+	(void)state;
+	for (int i = 0; i < 20000; i++) {
+		char line[64];
+
+		random = random * 1103515245 + 12345;
+		snprintf(line, sizeof(line), "%x %x f%d\n", random >> 16 & 4095,
+			 1 + (random >> 8) % (i % 100 ? 8 : 512), i);
+		feed(&map, line, strlen(line));
+		if (i % 1999)
+			continue;
+		for (uint64_t address = 0; address < 4096; address += 5) {
+			const struct perf_entry *found, *want = NULL;
+
+			perf_map_find(&map, &address, 1, &found);
+			for (size_t k = 0; k < map.n; k++)
+				if (map.entries[k].start <= address &&
+				    map.entries[k].end > address)
+					want = &map.entries[k];
+			assert_ptr_equal(found, want);
+			checked += want != NULL;
+		}
+	}
+	assert_true(checked > 1000);
+	assert_true(map.n_places > 1000 && map.n_places < map.n);
+	perf_map_release(&map);
+}
+
+static uint32_t version(struct perf_map *map, uint64_t address)
+{
+	const struct perf_entry *found;
+
+	perf_map_find(map, &address, 1, &found);
+	assert_non_null(found);
+	return perf_map_version(map, found);
+}
+
+static void equal_lines_are_one_version_of_the_code(void **state)
+{
+	static const char one[] = "1000 100 one\n2000 100 one\n";
+	static const char two[] = "500 1 x\n0x1000 0100 one\r\n2000 101 one\n";
+	struct perf_map a = { 0 }, b = { 0 };
+
+	(void)state;
+	feed(&a, one, sizeof(one) - 1);
+	feed(&b, two, sizeof(two) - 1);
+	assert_int_equal(version(&a, 0x1000), version(&b, 0x1050));
+	assert_int_not_equal(version(&a, 0x2000), version(&b, 0x2000));
+	assert_int_not_equal(version(&a, 0x1000), version(&a, 0x2000));
+	feed(&a, "1000 100 onf\n", 13);
+	assert_int_not_equal(version(&a, 0x1000), version(&b, 0x1000));
+	perf_map_release(&a);
+	perf_map_release(&b);
+}
+
+/* Not the newest: those would be misnamed by what they replaced. */
+static void beyond_the_limit_the_oldest_entries_go(void **state)
+{
+	enum {
+		LINES = PERF_MAP_ENTRIES_MAX + 100
+	};
+	struct perf_map map = { 0 };
+	char line[64];
+
+	(void)state;
+	feed(&map, "10 10 oldest\n", 13);
+	for (int i = 0; i < LINES; i++) {
+		int n = snprintf(line, sizeof(line), "%x 10 f%d\n",
+				 0x1000 + i % 1024 * 16, i);
+
+		feed(&map, line, (size_t)n);
+	}
+	assert_true(map.n <= PERF_MAP_ENTRIES_MAX);
+	assert_int_equal(map.n + map.dropped, LINES + 1);
+	expect(&map, 0x10, NULL);
+	for (int i = LINES - 1024; i < LINES; i++) {
+		snprintf(line, sizeof(line), "f%d", i);
+		expect(&map, 0x1000 + (uint64_t)(i % 1024) * 16, line);
+	}
+	perf_map_release(&map);
+}
+
+static void names_too_are_bounded(void **state)
+{
+	static char line[PERF_MAP_NAME_MAX + 64];
+	struct perf_map map = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 3 * (PERF_MAP_BYTES_MAX / PERF_MAP_NAME_MAX); i++) {
+		int n = snprintf(line, sizeof(line), "%x 10 %0*d\n", i * 16,
+				 PERF_MAP_NAME_MAX, i);
+
+		feed(&map, line, (size_t)n);
+		assert_true(map.names_size <= PERF_MAP_BYTES_MAX);
+		n = snprintf(line, sizeof(line), "%0*d", PERF_MAP_NAME_MAX, i);
+		if (i % 100 == 0)
+			expect(&map, (uint64_t)i * 16, line);
+	}
+	assert_true(map.dropped > 0);
+	expect(&map, 0, NULL);
 	perf_map_release(&map);
 }
 
@@ -214,6 +323,19 @@ static void what_is_no_regular_file_is_refused_without_opening(void **state)
 	unlinkat(root->fd, "tmp/perf-1.map", 0);
 	assert_int_equal(mkdirat(root->fd, "tmp/perf-1.map", 0777), 0);
 	assert_int_equal(try_open(root, geteuid()), -EINVAL);
+	unlinkat(root->fd, "tmp/perf-1.map", AT_REMOVEDIR);
+	assert_int_equal(
+		mknodat(root->fd, "tmp/perf-1.map", S_IFSOCK | 0666, 0), 0);
+	assert_int_equal(try_open(root, geteuid()), -EINVAL);
+	if (geteuid()) {
+		SKIP_BECAUSE("only root can make device nodes");
+	}
+	unlinkat(root->fd, "tmp/perf-1.map", 0);
+	/* /dev/zero */
+	assert_int_equal(mknodat(root->fd, "tmp/perf-1.map", S_IFCHR | 0666,
+				 makedev(1, 5)),
+			 0);
+	assert_int_equal(try_open(root, geteuid()), -EINVAL);
 }
 
 static void a_second_name_of_a_file_is_refused(void **state)
@@ -250,6 +372,10 @@ int main(void)
 		cmocka_unit_test(good_lines_are_used_and_bad_ones_counted),
 		cmocka_unit_test(a_cut_line_is_left_for_the_next_time),
 		cmocka_unit_test(the_latest_entry_for_an_address_wins),
+		cmocka_unit_test(sorted_or_not_the_latest_entry_wins),
+		cmocka_unit_test(equal_lines_are_one_version_of_the_code),
+		cmocka_unit_test(beyond_the_limit_the_oldest_entries_go),
+		cmocka_unit_test(names_too_are_bounded),
 		cmocka_unit_test(an_endless_name_is_malformed),
 		cmocka_unit_test_setup_teardown(
 			a_regular_file_of_the_user_is_opened, set_up,
