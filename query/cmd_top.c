@@ -51,8 +51,9 @@ static const struct cli_command command = {
 		 "trace they are estimated from the detail\nsamples, and the "
 		 "report says so. SELF: it was the innermost; TOTAL: it was "
 		 "on\nthe stack. Intervals are 95 %, of this recording; they "
-		 "do not say what another\nrecording would show. Whether "
-		 "stacks are whole, and why not: see `weft loss`.",
+		 "do not say what another\nrecording would show. NAMED: of "
+		 "samples whose innermost function has a name, by what\nnamed "
+		 "it. Whether stacks are whole, and why not: see `weft loss`.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -549,8 +550,7 @@ static void print_quality(const struct top *top)
 
 	if (top->stacks) {
 		q = stacks_quality(top->stacks);
-		printf("named %.1f %% of samples\n",
-		       100 * tally_share(&q->named, &q->all));
+		named_print(&q->named, &q->all, stdout);
 	}
 	if (top->by == BY_THREAD)
 		return;
@@ -672,7 +672,7 @@ static void print_json(const struct top *top, size_t n)
 	json_int(&j, "samples", (int64_t)top->all.count);
 	if (top->stacks) {
 		q = stacks_quality(top->stacks);
-		json_real(&j, "named_share", tally_share(&q->named, &q->all));
+		named_json(&q->named, &q->all, &j);
 		json_real(&j, "complete_share",
 			  tally_share(&q->complete, &q->all));
 	}

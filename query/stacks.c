@@ -36,7 +36,7 @@ struct frame {
 	int64_t id;
 	uint32_t label;
 	uint32_t inlined, n_inlined; /* labels further out */
-	bool is_named;
+	uint8_t source;              /* what named it; 0: it has no name */
 };
 
 struct label {
@@ -214,7 +214,8 @@ static int load_frame(struct stacks *s, sqlite3_stmt *stmt)
 	if (!f)
 		return -ENOMEM;
 	f->id = sqlite3_column_int64(stmt, 0);
-	f->is_named = sqlite3_column_int(stmt, 3);
+	f->source = named_source(&s->quality.named,
+				 (const char *)sqlite3_column_text(stmt, 3));
 	if (intern(s, column_text(stmt, 2), NONE, &binary))
 		return -ENOMEM;
 	return intern(s, column_text(stmt, 1), binary, &f->label);
@@ -375,8 +376,8 @@ void stacks_add(struct stacks *s, int64_t stack_id, const struct tally *more)
 		return;
 	tally_add(&k->tally, more);
 	leaf = frame_of(s, k->node);
-	if (leaf && leaf->is_named)
-		tally_add(&s->quality.named, more);
+	if (leaf)
+		named_add(&s->quality.named, leaf->source, more);
 	if (k->status == ENDS_COMPLETE || k->status == ENDS_NO_USER)
 		tally_add(&s->quality.complete, more);
 	ends_add(&s->quality.ends, k->status, k->reason, more);

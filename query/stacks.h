@@ -12,6 +12,7 @@
 
 #include "query/db.h"
 #include "query/ends.h"
+#include "query/named.h"
 #include "query/stats.h"
 
 enum {
@@ -34,7 +35,7 @@ struct stacks_row {
 /* What is known of the samples that were added. */
 struct stacks_quality {
 	struct tally all;
-	struct tally named;    /* the innermost frame has a name */
+	struct named named;    /* the innermost frame has a name */
 	struct tally complete; /* the walk reached the first frame, or there
 				  is no user stack */
 	struct ends ends;

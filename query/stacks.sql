@@ -9,7 +9,10 @@ SELECT id, status, depth, ended FROM stack ORDER BY id;
 -- name: stacks_frames
 SELECT
   frame_id, name, binary,
-  EXISTS (SELECT 1 FROM frame_function ff WHERE ff.frame_id = f.frame_id)
+  (SELECT n.source
+     FROM frame_function ff JOIN function n ON n.id = ff.function_id
+    WHERE ff.frame_id = f.frame_id
+    ORDER BY ff.inline_depth LIMIT 1)
 FROM frame_text f ORDER BY frame_id;
 
 -- name: stacks_inlined

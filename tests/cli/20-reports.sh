@@ -32,6 +32,7 @@ top_adds_up() {
 	[ "$(json out '[r["total_samples"] for r in j["rows"]
 		if r["function"] == "compress"]')" = '[160]' ]
 	[ "$(json out 'round(j["named_share"], 4)')" = 0.9067 ]
+	[ "$(json out 'round(sum(j["named_by"].values()), 4)')" = 0.9067 ]
 	[ "$(json out 'all(r["self_share_lo"] <= r["self_share"]
 		<= r["self_share_hi"] for r in j["rows"])')" = True ]
 }
