@@ -40,7 +40,9 @@ static inline void read_elf(int fd)
 	}
 	(void)!context_find_dynamic(&file, "_rtld_global", &dynamic);
 	(void)elf_file_build_id_section(&file, build_id);
-	/* No root to look in: only the link is read. */
+	/* No root to look in: only the link and the build ID are read. */
+	if (!elf_debug_find_id(&debug, &file, -1))
+		elf_debug_close(&debug);
 	if (!elf_debug_find_link(&debug, &file, -1, "/lib/x"))
 		elf_debug_close(&debug);
 	if (!symbols_load(&symbols, &file)) {

@@ -433,21 +433,63 @@ static void versions_are_left_out(void **state)
 
 static void files_for_other_machines_are_refused_by_class(void **state)
 {
+	/* 32 bits, the other byte order, both, another machine. */
+	static const char *const names[] = { "e32.o", "big.o", "big32.o",
+					     "arm.o" };
 	struct symbols *symbols;
 	struct elf_file file;
 
 	(void)state;
 	built_write("e.c", "int f(void) { return 1; }\n");
-	assert_true(built_run("cc -c -o e.o e.c && cp e.o e32.o && printf "
-			      "'\\001' | dd of=e32.o bs=1 seek=4 "
-			      "conv=notrunc && cp e.o em.o && printf '\\050' "
-			      "| dd of=em.o bs=1 seek=18 conv=notrunc"));
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(
-			built_open(&file, built_path(i ? "e32.o" : "em.o")), 0);
+	assert_true(built_run(
+		"spoil() { printf \"$3\" | dd of=$1 bs=1 seek=$2 "
+		"conv=notrunc; }; cc -c -o e.o e.c && "
+		"for to in e32.o big.o big32.o arm.o; do cp e.o $to; done && "
+		"spoil e32.o 4 '\\001' && spoil big.o 5 '\\002' && "
+		"spoil big32.o 4 '\\001\\002' && spoil arm.o 18 '\\050'"));
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		assert_int_equal(built_open(&file, built_path(names[i])), 0);
 		assert_int_equal(symbols_load(&symbols, &file), -ENOEXEC);
 		elf_file_close(&file);
 	}
+}
+
+/* A name of 5 MB, in a table of symbols that is otherwise good. */
+static void a_giant_name_is_found_and_bounded(void **state)
+{
+	enum {
+		NAME_SIZE = 5 << 20
+	};
+	struct symbol_name found;
+	struct symbols *symbols;
+	struct elf_file file;
+	FILE *out;
+
+	(void)state;
+	out = fopen(built_path("giant.s"), "we");
+	assert_non_null(out);
+	fprintf(out, ".text\n.globl f\n.type f,@function\n.set f,giant\n"
+		     ".type giant,@function\n.set giant,_Z");
+	for (int i = 0; i < NAME_SIZE; i++)
+		fputc('N', out);
+	fprintf(out, "\n_Z");
+	for (int i = 0; i < NAME_SIZE; i++)
+		fputc('N', out);
+	fprintf(out, ": nop\nret\n.type _Z");
+	for (int i = 0; i < NAME_SIZE; i++)
+		fputc('N', out);
+	fprintf(out, ",@function\n");
+	assert_int_equal(fclose(out), 0);
+	assert_true(built_run("as -o giant.o giant.s && ld -shared -o giant.so "
+			      "giant.o"));
+	assert_int_equal(built_open(&file, built_path("giant.so")), 0);
+	assert_int_equal(symbols_load(&symbols, &file), 0);
+	elf_file_close(&file);
+	assert_true(symbols_find_by_name(symbols, "f", &found));
+	assert_true(symbols_find(symbols, found.start, &found));
+	assert_int_equal(found.name_size, 1);
+	assert_true(symbols_bytes(symbols) > NAME_SIZE);
+	symbols_free(symbols);
 }
 
 static void what_is_no_regular_file_is_not_opened(void **state)
@@ -489,6 +531,7 @@ int main(void)
 		BUILT_TEST(each_segment_has_its_own_distance),
 		BUILT_TEST(versions_are_left_out),
 		BUILT_TEST(files_for_other_machines_are_refused_by_class),
+		BUILT_TEST(a_giant_name_is_found_and_bounded),
 		BUILT_TEST(what_is_no_regular_file_is_not_opened),
 	};
 
