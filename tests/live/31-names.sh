@@ -204,6 +204,19 @@ for n in 10 11 12 13 14 15 16 17 18 19; do
 	cp v1 short_$n && ./short_$n "$2" $n $n
 	rm short_$n
 done
+# What the kernel runs all the same: e_shoff, e_shentsize, e_shnum and
+# e_shstrndx mean nothing to it, nor does what comes after the last segment.
+hostile() {
+	cp v1 "hostile_$1"
+	printf "$3" | dd of="hostile_$1" bs=1 seek="$2" conv=notrunc status=none
+	"./hostile_$1" 30 0 4
+}
+hostile shoff 40 '\377\377\377\377\377\377\377\177'
+hostile shentsize 58 '\001\000'
+hostile shnum 60 '\377\377'
+hostile shstrndx 62 '\377\377'
+hostile class 4 '\001'
+hostile data 5 '\002'
 SH
 NAMES_STAY=0 "$weft" record -q -F 1499 -o "$dir/odd.db" -- \
 	sh "$dir/odd.sh" "$names" 30 \
@@ -215,6 +228,11 @@ check_names "a path that ends in (deleted), and is not" \
 	"$dir/odd.db" "*/kept*" 5
 check_names "a path that is not UTF-8" "$dir/odd.db" "*/latin*" 5
 check_names "a path of more than 3,600 bytes" "$dir/odd.db" "*/deep" 5
+# shellcheck disable=SC2046
+set -- $(names_in "$dir/odd.db" "*/hostile_*")
+echo "spoilt headers: $1 named right, $2 wrong, $3 samples not named" | say
+check "files whose headers lie, and that run, have no wrong names" \
+	"$(both "$(is "$2" = 0)" "$(is $(($1 + $3)) -gt 0)")"
 # shellcheck disable=SC2046
 set -- $(names_in "$dir/odd.db" "*/short_*")
 echo "gone at once: $1 named right, $2 wrong, $3 samples not named" | say
