@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# weft: build/weft (reads), build/weft-record (records) and build/weft-symbolize
-# (names what a recording has no name for).
+# weft: build/weft (reads), build/weft-record (records), build/weft-symbolize
+# (names what a recording has no name for) and build/weft-import (adds spans).
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
@@ -28,7 +28,7 @@ OPT ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)
 RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
-	-llzma -lz -ljansson
+	-llzma -lz -ljansson -lmicrohttpd
 QUERY_LIBS := -lsqlite3 -lm
 
 # A room is an archive; a program is its main.o and the rooms it may know.
@@ -39,7 +39,7 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
-all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize
+all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
@@ -50,6 +50,9 @@ $(B)/weft-record: $(B)/collector/main.o $(B)/collector.a $(B)/store.a
 $(B)/weft-symbolize: $(B)/collector/symbolize_main.o $(B)/collector.a \
 		$(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) -ldebuginfod
+
+$(B)/weft-import: $(B)/collector/import_main.o $(B)/collector.a $(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 
 $(B)/store.a: $(STORE)
 $(B)/collector.a: $(COLLECTOR)
@@ -295,10 +298,12 @@ install: all
 	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
 	$(INSTALL) -D -m 755 $(B)/weft-symbolize \
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
+	$(INSTALL) -D -m 755 $(B)/weft-import $(DESTDIR)$(PREFIX)/bin/weft-import
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record \
-		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
+		$(DESTDIR)$(PREFIX)/bin/weft-symbolize \
+		$(DESTDIR)$(PREFIX)/bin/weft-import
 
 clean:
 	rm -rf build

@@ -19,6 +19,7 @@ enum {
 	OPT_MAX_WAL,
 	OPT_MAX_TABLES,
 	OPT_NO_INLINE,
+	OPT_OTLP_LISTEN,
 	OPT_SELF_COST,
 	OPT_VERSION,
 };
@@ -70,6 +71,8 @@ static const struct option_row {
 	  "kernel memory for unwind tables, taken as files need them (default 256M)" },
 	{ OPT_NO_INLINE, "no-inline", NULL,
 	  "symbols only: no inlined functions and no lines from DWARF" },
+	{ OPT_OTLP_LISTEN, "otlp-listen", "ADDRESS:PORT",
+	  "receive spans over OTLP/HTTP meanwhile, as at 127.0.0.1:4318" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ 'q', "quiet", NULL, "say nothing but errors" },
@@ -227,6 +230,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 				       &o->max_table_bytes)
 			       ? "--max-tables takes a size of at least 1M"
 			       : NULL;
+	case OPT_OTLP_LISTEN:
+		o->otlp_listen = value;
+		return NULL;
 	case OPT_NO_INLINE:
 		o->no_inline = true;
 		return NULL;

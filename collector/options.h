@@ -32,6 +32,7 @@ struct record_opts {
 	uint64_t max_wal_bytes;
 	uint64_t max_table_bytes; /* of unwind tables */
 	bool no_inline;
+	const char *otlp_listen; /* NULL: spans are not received */
 	bool self_cost;
 	enum weft_level log_level;
 };

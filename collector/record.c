@@ -25,6 +25,7 @@
 #include "collector/privilege.h"
 #include "collector/probe.h"
 #include "collector/reaper.h"
+#include "collector/receiver.h"
 #include "collector/record.h"
 #include "collector/summary.h"
 #include "collector/survey.h"
@@ -69,6 +70,7 @@ struct recording {
 	int cgroup_fd;
 	struct cpu_list cpus;
 	struct inspect_server server;
+	struct otlp_server otlp; /* fd -1: spans are not received */
 
 	/* From here on owned, in order of construction. */
 	uv_loop_t loop;
@@ -85,6 +87,7 @@ struct recording {
 	struct jit *jit;
 	struct pipeline *pipeline;
 	struct discovery *discovery;
+	struct receiver *receiver; /* NULL: spans are not received */
 	struct unwind_tables *tables;
 	bool lists_mappings;
 	struct mapping_lists *lists; /* NULL: not needed */
@@ -257,6 +260,8 @@ static void on_interval(uv_timer_t *timer)
 		stop(r);
 		return;
 	}
+	if (r->receiver)
+		receiver_tick(r->receiver);
 	if (r->phase == PHASE_SAMPLING)
 		turn(r);
 	else if (r->phase == PHASE_NAMING)
@@ -288,6 +293,9 @@ static void on_deadline(uv_timer_t *timer)
 		r->err = *error;
 		r->aborted = true;
 		finish(r);
+	} else if (r->phase == PHASE_DRAINING) {
+		if (r->receiver)
+			receiver_give_up(r->receiver);
 	} else if (r->phase == PHASE_NAMING) {
 		naming_give_up(r->naming);
 		if (naming_waiting(r->naming))
@@ -314,7 +322,8 @@ static void advance(struct recording *r)
 	watch_writer(r);
 	if (!pipeline_is_empty(r->pipeline))
 		return;
-	if (r->phase == PHASE_DRAINING && !writer_queued(r->writer))
+	if (r->phase == PHASE_DRAINING && receiver_is_over(r->receiver) &&
+	    !writer_queued(r->writer))
 		r->phase = PHASE_NAMING;
 	if (r->phase == PHASE_NAMING && !naming_waiting(r->naming)) {
 		naming_tick(r->naming);
@@ -358,6 +367,8 @@ static void stop(struct recording *r)
 	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
 		       DEADLINE_MS);
 	turn(r);
+	if (r->receiver)
+		receiver_stop(r->receiver);
 	uv_timer_stop(&r->duration_timer);
 }
 
@@ -535,6 +546,20 @@ static int open_lists(struct recording *r)
 	return mapping_lists_open(&r->lists, &opts, &r->err);
 }
 
+static int open_receiver(struct recording *r)
+{
+	struct receiver_opts opts = {
+		.loop = &r->loop,
+		.server = r->otlp,
+		.writer = r->writer,
+		.on_end = on_answer,
+		.ctx = r,
+	};
+
+	r->otlp.fd = -1;
+	return receiver_open(&r->receiver, &opts, &r->err);
+}
+
 /* What lives on the loop. */
 static int open_loop_side(struct recording *r)
 {
@@ -584,6 +609,8 @@ static int open_loop_side(struct recording *r)
 		rc = open_tables(r);
 	if (!rc && r->lists_mappings)
 		rc = open_lists(r);
+	if (!rc && r->otlp.fd >= 0)
+		rc = open_receiver(r);
 	if (rc)
 		return rc;
 	return reaper_open(&r->reaper, r->probe, r->timers, r->opts->self_cost,
@@ -693,6 +720,7 @@ static void close_all(struct recording *r)
 	if (r->timers)
 		timers_close(r->timers);
 	discovery_close(r->discovery);
+	receiver_close(r->receiver);
 	inspect_close(r->inspect);
 	if (r->has_handles)
 		close_handles(r);
@@ -737,6 +765,8 @@ static int prepare(struct recording *r)
 			command_fork(&r->command, o->command, &r->err);
 	if (!rc)
 		rc = inspect_fork(&r->server, &r->err);
+	if (!rc && o->otlp_listen)
+		rc = otlp_server_fork(&r->otlp, o->otlp_listen, &r->err);
 	if (!rc && warning)
 		weft_log(WEFT_WARN, "%s", warning);
 	return rc;
@@ -802,44 +832,6 @@ static int exit_status(struct recording *r, int rc, bool was_let_go)
 	return WEFT_EXIT_FAILED;
 }
 
-static void tell_tables(const struct recording *r)
-{
-	struct unwind_tables_totals t;
-
-	unwind_tables_read(r->tables, &t);
-	weft_log(WEFT_INFO,
-		 "unwind tables: %" PRIu64 " files in %" PRIu64 " kB, %" PRIu64
-		 " ms to build, at most %" PRIu64 " ms from need to use",
-		 t.built, t.bytes >> 10, t.build_ns / MS_NS,
-		 t.slowest_ns / MS_NS);
-	if (t.refused)
-		weft_log(
-			WEFT_WARN,
-			"%" PRIu64
-			" times the unwind table of a file found no room (raise --max-tables)",
-			t.refused);
-}
-
-static void tell_lists(const struct recording *r)
-{
-	struct mapping_lists_totals t;
-
-	mapping_lists_read(r->lists, &t);
-	weft_log(WEFT_INFO, "lists of mappings: %" PRIu64 " pushed", t.pushed);
-	if (t.cut)
-		weft_log(
-			WEFT_WARN,
-			"%" PRIu64
-			" lists of mappings were cut at %d: stacks through the others are broken (no_mapping)",
-			t.cut, WEFT_LISTED_MAX);
-	if (t.refused)
-		weft_log(
-			WEFT_WARN,
-			"%" PRIu64
-			" processes beyond %d have no list of mappings: their stacks end at their first frame",
-			t.refused, WEFT_LISTS_MAX);
-}
-
 int record(const struct record_opts *opts)
 {
 	struct recording r = {
@@ -847,6 +839,7 @@ int record(const struct record_opts *opts)
 		.cgroup_fd = -1,
 		.command = { .pid = -1, .go_fd = -1, .fail_fd = -1 },
 		.server = { .fd = -1 },
+		.otlp = { .fd = -1 },
 	};
 	double seconds;
 	int rc;
@@ -869,9 +862,11 @@ int record(const struct record_opts *opts)
 			  1e9;
 		summary_log(pipeline_totals(r.pipeline), opts, seconds,
 			    r.cpus.n);
-		tell_tables(&r);
+		summary_log_tables(r.tables);
 		if (r.lists)
-			tell_lists(&r);
+			summary_log_lists(r.lists);
+		if (r.receiver)
+			summary_log_spans(r.receiver);
 	}
 	close_all(&r);
 	return exit_status(&r, rc, !rc);

@@ -3,6 +3,10 @@
 
 #include "collector/summary.h"
 
+enum {
+	MS_NS = 1000000
+};
+
 /* Losses, each with what would have helped. */
 static const struct {
 	uint32_t entry;
@@ -64,4 +68,56 @@ void summary_log(const struct pipeline_totals *t,
 		weft_log(
 			WEFT_WARN,
 			"no samples: the targets did not run on the sampled CPUs");
+}
+
+void summary_log_tables(const struct unwind_tables *tables)
+{
+	struct unwind_tables_totals t;
+
+	unwind_tables_read(tables, &t);
+	weft_log(WEFT_INFO,
+		 "unwind tables: %" PRIu64 " files in %" PRIu64 " kB, %" PRIu64
+		 " ms to build, at most %" PRIu64 " ms from need to use",
+		 t.built, t.bytes >> 10, t.build_ns / MS_NS,
+		 t.slowest_ns / MS_NS);
+	if (t.refused)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" times the unwind table of a file found no room (raise --max-tables)",
+			t.refused);
+}
+
+void summary_log_lists(const struct mapping_lists *lists)
+{
+	struct mapping_lists_totals t;
+
+	mapping_lists_read(lists, &t);
+	weft_log(WEFT_INFO, "lists of mappings: %" PRIu64 " pushed", t.pushed);
+	if (t.cut)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" lists of mappings were cut at %d: stacks through the others are broken (no_mapping)",
+			t.cut, WEFT_LISTED_MAX);
+	if (t.refused)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" processes beyond %d have no list of mappings: their stacks end at their first frame",
+			t.refused, WEFT_LISTS_MAX);
+}
+
+void summary_log_spans(const struct receiver *receiver)
+{
+	struct receiver_totals t;
+
+	receiver_read_totals(receiver, &t);
+	weft_log(WEFT_INFO, "%" PRIu64 " spans were received", t.spans);
+	if (t.rejected)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" spans were left out for their IDs; their senders were told",
+			t.rejected);
 }

@@ -4,11 +4,19 @@
 #ifndef WEFT_SUMMARY_H
 #define WEFT_SUMMARY_H
 
+#include "collector/mapping_lists.h"
 #include "collector/options.h"
 #include "collector/pipeline.h"
+#include "collector/receiver.h"
+#include "collector/unwind_tables.h"
 
 /* seconds: of sampling; cpus: sampled. */
 void summary_log(const struct pipeline_totals *totals,
 		 const struct record_opts *opts, double seconds, uint32_t cpus);
+
+/* Of parts that a recording has. */
+void summary_log_tables(const struct unwind_tables *tables);
+void summary_log_lists(const struct mapping_lists *lists);
+void summary_log_spans(const struct receiver *receiver);
 
 #endif

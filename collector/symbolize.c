@@ -55,7 +55,7 @@ static int run(struct symbolize_list *list, const struct symbolize_opts *opts,
 	       struct weft_err *err)
 {
 	struct store *store;
-	int rc = store_open_names(&store, opts->file, err);
+	int rc = store_open_to_amend(&store, opts->file, err);
 	int rc_close;
 
 	if (rc)

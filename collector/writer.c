@@ -15,6 +15,7 @@ enum {
 enum job_kind {
 	JOB_BATCH,
 	JOB_NAMES,
+	JOB_SPANS,
 	JOB_CHECKPOINT
 };
 
@@ -25,6 +26,7 @@ struct job {
 	struct store_frame_row *rows; /* owned */
 	size_t n_rows;
 	struct name_list names;
+	struct span_list spans;
 	int rc;
 	struct weft_err err;
 };
@@ -82,10 +84,18 @@ void name_list_release(struct name_list *l)
 	*l = (struct name_list){ 0 };
 }
 
+void span_list_release(struct span_list *l)
+{
+	free(l->rows);
+	free(l->text);
+	*l = (struct span_list){ 0 };
+}
+
 static void job_free(struct job *job)
 {
 	batch_free(job->batch);
 	name_list_release(&job->names);
+	span_list_release(&job->spans);
 	free(job->rows);
 	free(job);
 }
@@ -116,6 +126,7 @@ static void do_job(uv_work_t *work)
 	struct writer *w = work->data;
 	struct job *job = w->first;
 	struct store_batch view;
+	size_t added;
 
 	job->err = (struct weft_err){ 0 };
 	switch (job->kind) {
@@ -128,6 +139,12 @@ static void do_job(uv_work_t *work)
 		job->rc = store_write_names(w->opts.store, job->names.rows,
 					    job->names.n, job->names.text,
 					    job->names.n_text, &job->err);
+		break;
+	case JOB_SPANS:
+		job->rc = store_write_spans(w->opts.store, job->spans.rows,
+					    job->spans.n, job->spans.text,
+					    job->spans.text_size, &added,
+					    &job->err);
 		break;
 	case JOB_CHECKPOINT:
 		job->rc = 0;
@@ -234,6 +251,19 @@ void writer_names(struct writer *w, struct name_list *names)
 	}
 	job->names = *names;
 	*names = (struct name_list){ 0 };
+	start(w);
+}
+
+void writer_spans(struct writer *w, struct span_list *spans)
+{
+	struct job *job = spans->n ? queue(w, JOB_SPANS) : NULL;
+
+	if (!job) {
+		span_list_release(spans);
+		return;
+	}
+	job->spans = *spans;
+	*spans = (struct span_list){ 0 };
 	start(w);
 }
 

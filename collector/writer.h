@@ -56,6 +56,19 @@ void name_list_release(struct name_list *l);
 /* Queue names; the list is emptied. */
 void writer_names(struct writer *w, struct name_list *names);
 
+/* Spans: rows and the text that they refer to. */
+struct span_list {
+	struct store_span *rows; /* owned */
+	size_t n;
+	char *text; /* owned */
+	size_t text_size;
+};
+
+void span_list_release(struct span_list *l);
+
+/* Queue spans; the list is emptied. */
+void writer_spans(struct writer *w, struct span_list *spans);
+
 /* Jobs queued or being written. */
 size_t writer_queued(const struct writer *w);
 

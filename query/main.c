@@ -13,6 +13,7 @@
 
 static int cmd_record(int argc, char **argv);
 static int cmd_symbolize(int argc, char **argv);
+static int cmd_import_spans(int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -27,6 +28,7 @@ static const struct command {
 	{ "sql", cmd_sql, "ask the file in SQL, or by a query's name" },
 	{ "loss", cmd_loss, "the ledger: what was counted, and what was not" },
 	{ "symbolize", cmd_symbolize, "name what has no name yet" },
+	{ "import-spans", cmd_import_spans, "add the spans of requests" },
 	{ "export", cmd_export, "stacks for other tools" },
 };
 
@@ -38,7 +40,7 @@ static void print_help(void)
 	       "A profiler that knows which request each sample belongs to.\n\n"
 	       "commands:\n");
 	for (i = 0; i < ARRAY_LEN(commands); i++)
-		printf("  %-10s %s\n", commands[i].name, commands[i].help);
+		printf("  %-12s %s\n", commands[i].name, commands[i].help);
 	printf("\nA recording is read from -i FILE, else from $WEFT_DB, else "
 	       "from weft.db.\n`weft COMMAND --help` says more.\n\n"
 	       "exit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 "
@@ -91,6 +93,14 @@ static int cmd_record(int argc, char **argv)
 static int cmd_symbolize(int argc, char **argv)
 {
 	static char name[] = "weft-symbolize";
+
+	(void)argc;
+	return exec_program(name, argv);
+}
+
+static int cmd_import_spans(int argc, char **argv)
+{
+	static char name[] = "weft-import";
 
 	(void)argc;
 	return exec_program(name, argv);

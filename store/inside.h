@@ -36,7 +36,7 @@ struct store {
 	struct conn conn;
 	char *path; /* owned */
 	bool in_memory;
-	bool is_for_names;                   /* no recording is being written */
+	bool is_amended;                     /* no recording is being written */
 	struct lock *lock;                   /* owned; NULL in memory */
 	sqlite3_stmt *stmt[STORE_SQL_COUNT]; /* owned, NULL until used */
 	int64_t recording_id;

@@ -276,7 +276,7 @@ static int attach(struct store *st, const struct store_opts *opts,
 	if (!rc)
 		rc = conn_migrate(&st->conn, version, STORE_SCHEMA_VERSION,
 				  err);
-	if (!rc && st->is_for_names)
+	if (!rc && st->is_amended)
 		return intern_count(st, err);
 	if (!rc && !is_new)
 		rc = intern_load(st, err);
@@ -292,7 +292,7 @@ static void init_memory(struct memory *memory, size_t ceiling)
 }
 
 static int open_store(struct store **out, const struct store_opts *opts,
-		      bool is_for_names, struct weft_err *err)
+		      bool is_amended, struct weft_err *err)
 {
 	struct store *st;
 	int rc;
@@ -303,7 +303,7 @@ static int open_store(struct store **out, const struct store_opts *opts,
 		return weft_fail(err, -ENOMEM, "cannot open '%s': no memory",
 				 opts->path);
 	st->in_memory = opts->in_memory;
-	st->is_for_names = is_for_names;
+	st->is_amended = is_amended;
 	st->walk_end = opts->words.walk_end;
 	st->n_walk_ends = opts->words.n_walk_end;
 	st->next_sample = 1;
@@ -324,7 +324,7 @@ static int open_store(struct store **out, const struct store_opts *opts,
 	}
 	if (!rc)
 		rc = attach(st, opts, err);
-	if (!rc && !is_for_names)
+	if (!rc && !is_amended)
 		rc = begin_recording(st, opts, err);
 	if (rc) {
 		destroy(st);
@@ -340,7 +340,8 @@ int store_open(struct store **out, const struct store_opts *opts,
 	return open_store(out, opts, false, err);
 }
 
-int store_open_names(struct store **out, const char *path, struct weft_err *err)
+int store_open_to_amend(struct store **out, const char *path,
+			struct weft_err *err)
 {
 	struct store_opts opts = { .path = path, .append = true };
 	struct stat status;
@@ -464,8 +465,8 @@ int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err)
 	if (!st)
 		return 0;
 	/* Each step leaves a file that can be read: go as far as it goes. */
-	rc = st->is_for_names ? drop_unused_functions(st, err)
-			      : end_recording(st, ended_ns, err);
+	rc = st->is_amended ? drop_unused_functions(st, err)
+			    : end_recording(st, ended_ns, err);
 	if (!rc)
 		rc = seal_tail(st, err);
 	if (!rc)

@@ -82,13 +82,13 @@ int store_open(struct store **out, const struct store_opts *opts,
 	       struct weft_err *err) MUST_CHECK;
 
 /*
- * Open a weft file that is there, to change its names and nothing else: no
+ * Open a weft file that is there, to change its names or add spans: no
  * recording is added. Lock, refusals and migration as store_open() with
  * append; errors too, and -ENOENT. Then only store_each_frame(),
- * store_replace_names() and store_close() may be called.
+ * store_replace_names(), store_write_spans() and store_close() may be called.
  */
-int store_open_names(struct store **out, const char *path,
-		     struct weft_err *err) MUST_CHECK;
+int store_open_to_amend(struct store **out, const char *path,
+			struct weft_err *err) MUST_CHECK;
 
 enum store_binary_kind {
 	STORE_ELF,

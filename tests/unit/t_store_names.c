@@ -34,8 +34,8 @@ static struct store *open_names(const char *path)
 {
 	struct store *st;
 
-	if (store_open_names(&st, path, &err))
-		fail_msg("store_open_names: %s", err.msg);
+	if (store_open_to_amend(&st, path, &err))
+		fail_msg("store_open_to_amend: %s", err.msg);
 	return st;
 }
 
@@ -134,7 +134,7 @@ static void what_is_no_recording_is_refused(void **state)
 	int64_t ids[2];
 
 	(void)state;
-	assert_int_equal(store_open_names(&st, "absent", &err), -ENOENT);
+	assert_int_equal(store_open_to_amend(&st, "absent", &err), -ENOENT);
 	assert_null(st);
 	assert_int_equal(access("absent", F_OK), -1);
 	assert_int_equal(access("absent.lock", F_OK), -1);
@@ -143,7 +143,7 @@ static void what_is_no_recording_is_refused(void **state)
 	opts = t_opts("a");
 	opts.append = true;
 	assert_int_equal(store_open(&st, &opts, &err), 0);
-	assert_int_equal(store_open_names(&second, "a", &err), -EBUSY);
+	assert_int_equal(store_open_to_amend(&second, "a", &err), -EBUSY);
 	memset(&err, 0, sizeof(err));
 	t_close(st);
 	st = open_names("a");

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The process that receives spans while we record, over OTLP/HTTP
+ * (https://opentelemetry.io/docs/specs/otlp/#otlphttp): POST /v1/traces, JSON
+ * or protobuf, gzipped or not. What comes is from anybody who reaches the
+ * port, so the process has no rights, a limit of memory, and hands on nothing
+ * but rows.
+ *
+ * Answers: 200 when the spans are handed on (some may be refused: partial
+ * success); 400 what cannot be read, with the place; 404, 405, 415; 413 over
+ * 64 MiB, packed or unpacked; 429 with Retry-After while we cannot keep up.
+ */
+#ifndef WEFT_OTLP_SERVER_H
+#define WEFT_OTLP_SERVER_H
+
+#include <stdint.h>
+
+#include "store/weft.h"
+
+enum {
+	OTLP_BODY_MAX = 64 << 20, /* bytes of a request, packed or unpacked */
+	OTLP_CONNECTIONS_MAX = 64,
+	OTLP_IDLE_SECONDS = 15, /* a connection that says nothing is closed */
+	/* What one message may hold: a body's spans are far fewer. */
+	OTLP_SPANS_MAX = 4 << 20
+};
+
+struct otlp_server {
+	int fd; /* messages come from it; -1: none */
+	int pid;
+};
+
+/* Begins each message; n struct store_span and text_size bytes follow. */
+struct otlp_message {
+	uint64_t n, text_size;
+	uint64_t rejected; /* left out for their IDs */
+};
+
+/*
+ * Listen at HOST:PORT (numbers; [HOST]:PORT for IPv6) and fork the process.
+ * Call while single-threaded. It ends when fd is closed. Returns 0, or a
+ * negative errno with err filled: -EINVAL an address that is none,
+ * -EADDRINUSE, ...
+ */
+int otlp_server_fork(struct otlp_server *server, const char *address,
+		     struct weft_err *err) MUST_CHECK;
+
+#endif

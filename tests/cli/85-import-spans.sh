@@ -1,0 +1,162 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# weft import-spans: files of every form, all or nothing, twice is once.
+# shellcheck disable=SC2317 # functions are called through `it`
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+A=0af7651916cd43dd8448eb211c80319c
+
+# span TRACE ID NAME [MORE]: one message with one span
+span() {
+	printf '{"resourceSpans":[{"resource":{"attributes":[{"key":%s,%s}]},%s' \
+		'"service.name"' '"value":{"stringValue":"shop"}' \
+		'"scopeSpans":[{"spans":[{'
+	printf '"traceId":"%s","spanId":"%s","name":"%s","kind":2,' "$1" "$2" "$3"
+	printf '"startTimeUnixNano":"1700000000000000000",'
+	printf '"endTimeUnixNano":"1700000001300000000"%s}]}]}]}\n' "${4-}"
+}
+
+ask() {
+	sqlite3 weft.db "$1"
+}
+
+joined() {
+	recording weft.db
+	span "$A" 00f067aa0ba902b7 'GET /cart' \
+		',"attributes":[{"key":"http.route","value":{"stringValue":"/cart"}}]' \
+		>spans
+	run "$weft" import-spans -i weft.db spans
+	expect 0
+	has err "1 spans added to 'weft.db'; 0 were there already"
+	[ ! -s out ]
+	"$weft" traces --where http.route=/cart --json >out
+	[ "$(json out '[(r["service"], r["name"], r["duration_ns"], r["samples"])
+		for r in j["rows"]]')" = "[('shop', 'GET /cart', 1300000000, 16)]" ]
+	[ "$(ask "SELECT count(*) FROM span_samples WHERE joined_by = 'span_id'")" = 16 ]
+	# the file is as readable, and as whole, as before
+	[ "$(ask 'PRAGMA integrity_check; PRAGMA journal_mode')" = "ok
+delete" ]
+	[ "$(ask 'SELECT count(*) FROM recording')" = 1 ]
+	[ ! -e weft.db-wal ]
+}
+
+# A span of a request that was never sampled is kept, too.
+unsampled() {
+	recording weft.db
+	span 11111111111111111111111111111111 0000000000000001 quick |
+		WEFT_DB=weft.db "$weft" import-spans -q -
+	[ "$(ask "SELECT name, samples FROM requests
+		WHERE trace_id LIKE '1111%'")" = 'quick|0' ]
+}
+
+twice() {
+	recording weft.db
+	span "$A" 0000000000000001 one >a
+	{
+		span "$A" 0000000000000001 renamed
+		span "$A" 0000000000000002 two
+	} | gzip >b.gz
+	"$weft" import-spans -q a
+	run "$weft" import-spans a b.gz
+	expect 0
+	has err '1 spans added .* 2 were there already'
+	[ "$(ask 'SELECT group_concat(name) FROM span')" = one,two ]
+}
+
+# Nothing of what was asked for is in the file after an error.
+all_or_nothing() {
+	recording weft.db
+	cp weft.db before
+	span "$A" 0000000000000001 fine >good
+	{
+		span "$A" 0000000000000002 good
+		echo '{"resourceSpans":[{]}'
+		span "$A" 0000000000000003 good
+	} >bad
+	for files in 'good bad' 'bad good' 'good absent' 'good /'; do
+		# shellcheck disable=SC2086
+		run "$weft" import-spans $files
+		expect 1
+		cmp weft.db before
+	done
+	run "$weft" import-spans good bad
+	has err 'bad, line 2: this is no JSON: byte 20'
+	run "$weft" import-spans good absent
+	has err "cannot open 'absent'"
+}
+
+left_out() {
+	recording weft.db
+	{
+		span "$A" 0000000000000001 good
+		span "${A}00" 0000000000000001 long
+		echo '{"resourceMetrics":[]}'
+		printf '{"resourceSpans":[{"sco'
+	} >spans
+	run "$weft" import-spans spans
+	expect 0
+	has err "'spans' is cut short"
+	has err '1 spans were left out: of the first, its trace ID'
+	has err '1 batches of metrics or logs'
+	[ "$(ask 'SELECT count(*) FROM span')" = 1 ]
+	echo '{"resourceMetrics":[]}' >other
+	run "$weft" import-spans other
+	expect 4
+	: >empty
+	run "$weft" import-spans empty
+	expect 4
+}
+
+refused() {
+	span "$A" 0000000000000001 fine >good
+	run "$weft" import-spans good
+	expect 1
+	has err "cannot open '.*weft.db'"
+	[ ! -e weft.db ]
+	echo text >weft.db
+	run "$weft" import-spans good
+	expect 1
+	[ "$(cat weft.db)" = text ]
+	rm weft.db
+	recording weft.db
+	for bad in '' '--frob good' '-i'; do
+		# shellcheck disable=SC2086
+		run "$weft" import-spans $bad
+		expect 2
+		[ -s err ]
+	done
+	run "$weft" import-spans --help
+	expect 0
+	has out 'usage: weft import-spans'
+	run "$weft" import-spans --proto good
+	expect 1
+	has err 'protobuf'
+}
+
+# What an attacker would send: it ends, and says why.
+hostile() {
+	recording weft.db
+	cp weft.db before
+	head -c 200000 /dev/zero | tr '\0' '[' >deep
+	head -c 3000000 /dev/urandom >noise
+	head -c 100000000 /dev/zero | tr '\0' ' ' | gzip >blank.gz
+	printf '\012\377\377\377\377\377\377\377\377\377\377\001' >varint
+	for file in deep noise varint; do
+		run "$weft" import-spans "$file"
+		expect 1
+		has err "$file"
+		cmp weft.db before
+	done
+	run "$weft" import-spans blank.gz
+	expect 4
+}
+
+it "spans join the samples of their requests" joined
+it "spans of a request without a sample" unsampled
+it "what is there already stays; gzip" twice
+it "all or nothing" all_or_nothing
+it "what is left out is told" left_out
+it "what is refused" refused
+it "hostile files" hostile
+finish
