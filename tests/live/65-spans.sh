@@ -4,6 +4,7 @@
 # Spans that arrive while recording: stored once, whatever else is sent; and
 # the recording does not suffer from it.
 set -eu
+# shellcheck disable=SC2317 # functions are called through wait_for
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
 
