@@ -221,9 +221,14 @@ static void a_map_written_anew_is_read_anew(void **state)
 	assert_int_not_equal(expect_code(f, t, 0x1000, "second", true), first);
 	/* It may still run; nothing else is said to be there. */
 	assert_int_equal(expect_code(f, t, 0x2000, NULL, true), other);
-	/* Longer than it was, as another file, and with the old line back. */
+	/* Longer than it was. */
+	write_map(t, O_TRUNC,
+		  "1000 100 a_name_that_is_longer\n3000 100 and_one_more\n");
+	expect_code(f, t, 0x1000, "a_name_that_is_longer", true);
+	/* As another file, longer again, and with the old line back. */
 	unlink(t->path);
-	append(t, "8000 100 long_name_of_a_new_file\n1000 100 first\n");
+	append(t,
+	       "8000 100 long_name_of_a_new_file_that_is_longer_than_all\n1000 100 first\n");
 	assert_int_equal(expect_code(f, t, 0x1000, "first", true), first);
 }
 
