@@ -32,7 +32,7 @@ enum inspect_status {
 	INSPECT_TIMEOUT,  /* missed the deadline; target barred */
 	INSPECT_CRASHED,  /* inspector died; target barred */
 	INSPECT_BARRED,   /* target was barred earlier */
-	INSPECT_DEFERRED, /* queue full: ask again later */
+	INSPECT_DEFERRED, /* queue full, or much to read: ask again later */
 	INSPECT_STATUSES
 };
 

@@ -15,7 +15,9 @@
 enum {
 	KEPT_MAX = 64,
 	TAIL_SIZE = 64,
-	BLOCK_SIZE = 1 << 20
+	BLOCK_SIZE = 1 << 20,
+	/* For one request: a deadline is no place to read a large map. */
+	READ_MAX = 16 << 20,
 };
 
 static const size_t kept_bytes_max = 192 << 20;
@@ -25,6 +27,7 @@ struct kept {
 	ino_t inode;
 	uint64_t start_ns; /* of the process */
 	off_t at;          /* read up to here */
+	bool is_cut;       /* that is within a line to be skipped */
 	/* The bytes before at: a file that was written anew differs. */
 	char tail[TAIL_SIZE];
 	size_t tail_size;
@@ -117,8 +120,10 @@ static struct kept *find_kept(int fd, const struct stat *st, uint64_t start_ns)
 	entry->start_ns = start_ns;
 	/* Of a file beyond the limit the end counts: later entries win. The
 	 * line that is cut there is malformed, or has a wrong address. */
-	if (st->st_size > PERF_MAP_BYTES_MAX)
+	if (st->st_size > PERF_MAP_BYTES_MAX) {
 		entry->at = st->st_size - PERF_MAP_BYTES_MAX;
+		entry->is_cut = true;
+	}
 	return entry;
 }
 
@@ -136,10 +141,12 @@ static size_t skip_cut_line(const char *text, size_t size)
 	return end ? (size_t)(end - text) + 1 : size;
 }
 
+/* Returns 0, -EAGAIN (there is more to read, by another request), or why it
+ * failed. */
 static int read_on(struct kept *entry, int fd, const struct stat *st)
 {
 	static char block[BLOCK_SIZE];
-	bool is_cut = !entry->used && entry->at;
+	off_t end = entry->at + READ_MAX;
 
 	while (entry->at < st->st_size) {
 		ssize_t size = read_at(fd, block, sizeof(block), entry->at);
@@ -148,21 +155,23 @@ static int read_on(struct kept *entry, int fd, const struct stat *st)
 
 		if (size <= 0)
 			return (int)size;
-		if (is_cut)
+		if (entry->at >= end)
+			return -EAGAIN;
+		if (entry->is_cut)
 			used = skip_cut_line(block, (size_t)size);
 		else
 			rc = perf_map_feed(&entry->map, block, (size_t)size,
 					   &used);
 		if (rc)
 			return rc;
-		is_cut = false;
+		entry->is_cut = false;
 		/* A line that is longer than a block is not one; one that is
 		 * cut at the end of the file may become one. */
 		if (!used && size < BLOCK_SIZE)
 			return 0;
 		if (!used) {
 			used = (size_t)size;
-			is_cut = true;
+			entry->is_cut = true;
 		}
 		keep_tail(entry, block, used);
 		entry->at += (off_t)used;
@@ -233,14 +242,14 @@ static int load(const struct request *request, struct perf_map **out)
 	entry = find_kept(fd, &st, request->head->process.start_ns);
 	rc = read_on(entry, fd, &st);
 	close(fd);
-	if (rc) {
+	if (rc && rc != -EAGAIN) {
 		drop(entry);
 		return rc;
 	}
 	entry->used = ++kept_clock;
 	make_room(entry);
 	*out = &entry->map;
-	return 0;
+	return rc;
 }
 
 enum inspect_status inspect_op_perf_map(const struct request *request,
@@ -250,6 +259,8 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 	struct perf_map *map;
 	int rc = load(request, &map);
 
+	if (rc == -EAGAIN)
+		return INSPECT_DEFERRED;
 	if (!rc)
 		perf_map_find(map, request->offsets, request->head->n_offsets,
 			      found);

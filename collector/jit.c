@@ -160,6 +160,11 @@ static void take(struct group *g, const struct inspect_name *names, size_t n)
 	}
 }
 
+static bool is_late(const struct jit_ask *ask)
+{
+	return uv_hrtime() - ask->asked_ns > wait_ns;
+}
+
 static void on_names(void *ctx, enum inspect_status status,
 		     const struct inspect_name *names, size_t n)
 {
@@ -167,10 +172,11 @@ static void on_names(void *ctx, enum inspect_status status,
 	struct jit_ask *ask = g->ask;
 	struct jit *jit = ask->jit;
 
-	if (status == INSPECT_OK && !ask->is_released)
-		take(g, names, n);
 	jit->under_way--;
 	ask->waiting--;
+	/* What comes late may be of code that came later, too. */
+	if (status == INSPECT_OK && !ask->is_released && !is_late(ask))
+		take(g, names, n);
 	if (ask->is_released && !ask->waiting)
 		ask_free(ask);
 	jit->on_answer(jit->ctx);
@@ -253,7 +259,7 @@ struct jit_ask *jit_ask(struct jit *jit, struct jit_place *places, size_t n)
 
 bool jit_is_answered(const struct jit_ask *ask)
 {
-	return !ask->waiting || uv_hrtime() - ask->asked_ns > wait_ns;
+	return !ask->waiting || is_late(ask);
 }
 
 struct wanted {

@@ -22,9 +22,9 @@ enum {
 	JIT_REQUESTS_MAX = 256,
 	/* Addresses remembered: those of the newest, and as many before. */
 	JIT_KNOWN_MAX = 131072,
-	/* How long an interval waits for answers. One that does not come costs
-	 * an inspector's deadline, but others may be before it in the queue. */
-	JIT_WAIT_MS = 5000,
+	/* How long an interval waits for answers, which is how much later than
+	 * the interval the map may have been read. */
+	JIT_WAIT_MS = 2000,
 };
 
 struct jit;
