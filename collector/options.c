@@ -3,6 +3,7 @@
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bpf/wire.h"
@@ -21,6 +22,7 @@ enum {
 	OPT_NO_INLINE,
 	OPT_OTLP_LISTEN,
 	OPT_SELF_COST,
+	OPT_DEBUGINFOD,
 	OPT_VERSION,
 };
 
@@ -75,6 +77,8 @@ static const struct option_row {
 	  "receive spans over OTLP/HTTP meanwhile, as at 127.0.0.1:4318" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
+	{ OPT_DEBUGINFOD, "debuginfod", NULL,
+	  "then fetch names that are missing, as weft symbolize --debuginfod does" },
 	{ 'q', "quiet", NULL, "say nothing but errors" },
 	{ 'v', "verbose", NULL, "say what libbpf and the collector do" },
 	{ 'h', "help", NULL, "this text" },
@@ -239,6 +243,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	case OPT_SELF_COST:
 		o->self_cost = true;
 		return NULL;
+	case OPT_DEBUGINFOD:
+		o->use_debuginfod = true;
+		return NULL;
 	case 'q':
 		o->log_level = WEFT_ERROR;
 		return NULL;
@@ -254,6 +261,8 @@ static const char *check(struct record_opts *o)
 	int kinds = (o->n_pids > 0) + (o->n_tids > 0) + (o->cgroup != NULL) +
 		    (o->command != NULL);
 
+	if (o->use_debuginfod && !getenv("DEBUGINFOD_URLS"))
+		return "--debuginfod asks the servers in $DEBUGINFOD_URLS, which is not set (sudo -E keeps it)";
 	if (!o->user_stacks && !o->kernel_stacks)
 		return "-U and -K exclude each other";
 	if (o->all && kinds)

@@ -34,6 +34,7 @@ struct record_opts {
 	bool no_inline;
 	const char *otlp_listen; /* NULL: spans are not received */
 	bool self_cost;
+	bool use_debuginfod; /* once the recording is closed */
 	enum weft_level log_level;
 };
 

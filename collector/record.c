@@ -29,6 +29,7 @@
 #include "collector/record.h"
 #include "collector/summary.h"
 #include "collector/survey.h"
+#include "collector/symbolize_after.h"
 #include "collector/target.h"
 #include "collector/unwind_tables.h"
 
@@ -841,6 +842,7 @@ int record(const struct record_opts *opts)
 		.server = { .fd = -1 },
 		.otlp = { .fd = -1 },
 	};
+	struct weft_err after = { 0 };
 	double seconds;
 	int rc;
 
@@ -869,5 +871,8 @@ int record(const struct record_opts *opts)
 			summary_log_spans(r.receiver);
 	}
 	close_all(&r);
+	if (!rc && !r.err.code && opts->use_debuginfod &&
+	    symbolize_after(opts->output, &after))
+		weft_log(WEFT_WARN, "%s", after.msg);
 	return exit_status(&r, rc, !rc);
 }
