@@ -218,6 +218,13 @@ unwind-doubles: $(B)/unwind/compare $(B)/unwind/at_syscall
 .PHONY: unwind-doubles
 # ---- end of unwind
 
+# Lines as inspectors tell them, for tests/interop/40-addr2line.sh.
+$(B)/lines/ask_lines: $(B)/tests/lines/ask_lines.o $(B)/collector.a \
+		$(B)/store.a
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+tests: $(B)/lines/ask_lines
+
 # Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
 # -fsanitize=fuzzer in its place they look for more.
 FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/f_*.c))

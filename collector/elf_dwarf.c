@@ -307,6 +307,7 @@ static void read_line(struct elf_dwarf *d, struct unit *unit, uint64_t address,
 	if (!line)
 		return;
 	out->file = dwarf_linesrc(line, NULL, NULL);
+	out->dir = read_string(&unit->die, DW_AT_comp_dir);
 	if (!dwarf_lineno(line, &number) && number > 0)
 		out->line = (uint32_t)number;
 }
@@ -368,6 +369,7 @@ size_t elf_dwarf_find(struct elf_dwarf *d, uint64_t address,
 			break;
 		/* Where it was inlined is the place in its caller. */
 		out[i + 1] = (struct elf_dwarf_level){
+			.dir = read_string(&unit->die, DW_AT_comp_dir),
 			.file = read_file(die, DW_AT_call_file),
 			.line = read_number(die, DW_AT_call_line),
 		};

@@ -41,7 +41,8 @@ size_t elf_dwarf_bytes(const struct elf_dwarf *dwarf);
 struct elf_dwarf_level {
 	const char *linkage_name; /* borrowed until closed; NULL: none */
 	const char *name;         /* likewise */
-	const char *file;         /* likewise; as the compiler knew it */
+	const char *file;         /* likewise; NULL: not known */
+	const char *dir;          /* likewise; where file is, if relative */
 	uint32_t line;            /* in file, of the address; 0: not known */
 	uint32_t function_line;   /* of its declaration, in file;
 				     0: not known */

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -236,17 +237,25 @@ static struct text *find_text(const char *text)
 		      TEXTS_MAX];
 }
 
-static int add_path(struct reply *reply, const char *path, uint32_t *out)
+static int add_path(struct reply *reply, const struct elf_dwarf_level *level,
+		    uint32_t *out)
 {
-	struct text *known = find_text(path);
+	static char path[PATH_SIZE_MAX];
+	struct text *known = find_text(level->file);
+	bool is_whole = level->file[0] == '/' || !level->dir;
+	int rc, size;
 
-	if (known->text != path) {
-		int rc = reply_add_string(reply, path,
-					  strnlen(path, PATH_SIZE_MAX), out);
-
+	if (known->text != level->file) {
+		size = snprintf(path, sizeof(path), "%s%s%s",
+				is_whole ? "" : level->dir, is_whole ? "" : "/",
+				level->file);
+		rc = size < 0 ? -EPROTO
+			      : reply_add_string(reply, path,
+						 strnlen(path, sizeof(path)),
+						 out);
 		if (rc)
 			return rc;
-		*known = (struct text){ path, *out, WIRE_NO_STRING };
+		*known = (struct text){ level->file, *out, WIRE_NO_STRING };
 	}
 	*out = known->at;
 	return 0;
@@ -285,7 +294,7 @@ static int add_level(struct reply *reply, const struct elf_dwarf_level *level,
 	if (name)
 		rc = add_name(reply, name, wire);
 	if (!rc && level->file)
-		rc = add_path(reply, level->file, &wire->file);
+		rc = add_path(reply, level, &wire->file);
 	return rc ? rc : reply_add(reply, wire, sizeof(*wire));
 }
 

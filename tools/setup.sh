@@ -24,7 +24,8 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs gdb g++ musl-tools openssl" ;;
+interop) want="$core nodejs gdb g++ musl-tools openssl elfutils rustc
+	golang-go libc6-dbg libbinutils-dbg libctf0-dbg" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2

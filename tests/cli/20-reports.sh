@@ -290,6 +290,25 @@ timelines() {
 	[ "$(json out 'len(j["runs"]), j["runs_left_out"]')" = "(2, True)" ]
 }
 
+# A frame of three functions, of which the outermost is its caller, too.
+inlined() {
+	recording weft.db "INSERT INTO frame_function VALUES (9, 2, 3, 5)"
+	sqlite3 -readonly weft.db "SELECT function, self, total
+		FROM hot_functions
+		WHERE function IN ('memcpy', 'fast_copy', 'handle')
+		ORDER BY function" >out
+	# handle: self 2 x (5 + 5); in all 2 x (60 + 20 + 15 + 9 + 10 + 5 + 5 + 12 + 1), each once, also
+	# where it is in a stack twice
+	is out 'fast_copy|0|24
+handle|20|274
+memcpy|24|24'
+	"$weft" export >folded
+	has folded '^worker;_start;main;handle;handle;fast_copy;memcpy 24$'
+	"$weft" sql --json "SELECT DISTINCT folded FROM samples" >out
+	"$weft" top >out
+	has out ' memcpy '
+}
+
 it "top by function" report top.txt top
 it "top by stack" report top-stack.txt top --by stack
 it "top by process" report top-process.txt top --by process
@@ -312,4 +331,5 @@ it "loss explains every word that is stored" words
 it "an absent function is bounded, not denied" on_function
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
+it "what was inlined is shown, caller first, and counted once" inlined
 finish

@@ -1,0 +1,203 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Functions, inlined ones too, files and lines as an inspector tells them,
+# against eu-addr2line and binutils' addr2line, at addresses spread evenly over
+# the code of Debian's libraries with their debug files, and of programs built
+# here. The judges differ from each other, so that one of them must agree; the
+# kinds in which addresses are counted:
+#
+#   equal          the whole chain, names, files and lines, as a judge has it
+#   neither        no side knows anything: padding, code without DWARF
+#   theirs-symbol  judges fall back to the symbol table, for code that has
+#                  lines but no function, or neither; we ask for symbols apart
+#   alias          another name of the same code, with and without __GI_
+#   by-gdb         the place is as a judge says, but both have other functions
+#                  there (most: they leave out what was inlined, where -flto,
+#                  dwz or clang's DWARF 5 are at work); gdb has the same chain
+#                  as we
+#   ours-missing   a judge knows more than we do; seen: code without DWARF that
+#                  eu-addr2line gives the last line of the code before it
+#   theirs-missing we know more than both
+#   chain, name, file, line: what of it differs
+#
+# All but the first five are differences, one in 1000 at most.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+here=tests/interop
+build=$(cd "${WEFT_BUILD:-build}" && pwd) || exit 1
+each=${LINES_EACH:-2600}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+for need in eu-addr2line addr2line gdb readelf; do
+	command -v $need >/dev/null || {
+		echo "1..0 # SKIP no $need: tools/setup.sh interop"
+		exit 0
+	}
+done
+
+cat >"$work/many.cc" <<'C'
+#include <algorithm>
+#include <map>
+#include <regex>
+#include <string>
+#include <vector>
+int main(int argc, char **argv)
+{
+	std::map<std::string, std::vector<int>> seen;
+	std::regex word("([a-z]+)([0-9]*)");
+	for (int i = 0; i < argc; i++) {
+		std::smatch match;
+		std::string text = argv[i];
+		if (std::regex_search(text, match, word))
+			seen[match[1]].push_back(i);
+	}
+	int sum = 0;
+	for (auto &pair : seen) {
+		std::sort(pair.second.begin(), pair.second.end());
+		sum += pair.second.back();
+	}
+	return sum;
+}
+C
+cat >"$work/many.rs" <<'R'
+use std::collections::BTreeMap;
+fn main() {
+    let mut seen: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (i, word) in std::env::args().enumerate() {
+        seen.entry(word.to_lowercase()).or_default().push(i);
+    }
+    for (word, at) in &seen {
+        println!("{word} {:?}", at.iter().map(|i| i * 2).collect::<Vec<_>>());
+    }
+}
+R
+cat >"$work/many.go" <<'G'
+package main
+
+import (
+	"fmt"
+	"os"
+	"sort"
+	"strings"
+)
+
+func main() {
+	words := strings.Fields(strings.Join(os.Args, " "))
+	sort.Strings(words)
+	fmt.Println(len(words), words)
+}
+G
+
+# make NAME COMMAND...: build $work/NAME
+make() {
+	name=$1
+	shift
+	"$@" -o "$work/$name" >"$work/log" 2>&1 && return
+	echo "# not built: $name"
+	sed -n '1,3s/^/#   /p' "$work/log"
+}
+# separate NAME: the same with its DWARF in a debug file, by build ID
+separate() {
+	[ -e "$work/$1" ] || return
+	mkdir -p "$work/apart"
+	objcopy --only-keep-debug "$work/$1" "$work/apart/$1.debug"
+	strip -g -o "$work/apart/$1" "$work/$1"
+	objcopy --add-gnu-debuglink="$work/apart/$1.debug" "$work/apart/$1"
+}
+c="-g -fPIC -shared -D_GNU_SOURCE -I. -I$build collector/elf_cfi.c
+	collector/elf_fde.c collector/elf_table.c collector/elf_symbols.c
+	collector/elf_dwarf.c collector/demangle.c collector/inspect_reply.c"
+# shellcheck disable=SC2086
+{
+	make gcc5.so gcc -O2 -gdwarf-5 $c
+	make gcc4.so gcc -O3 -gdwarf-4 -gz $c
+	make gccl.so gcc -O2 -flto $c
+	make clang5.so clang -O2 -gdwarf-5 $c
+	make clang4.so clang -O1 -gdwarf-4 $c
+}
+make cc g++ -O2 -g "$work/many.cc"
+make clangcc clang++ -O2 -g "$work/many.cc"
+make rust rustc -g -O "$work/many.rs"
+env GOCACHE="$work/go-cache" go build -o "$work/go" "$work/many.go" \
+	>"$work/log" 2>&1 || echo "# not built: go"
+for name in gcc5.so clang5.so cc rust; do
+	separate $name
+done
+
+lib=/usr/lib/$(gcc -print-multiarch)
+{
+	for name in libc.so.6 libm.so.6 ld-linux-x86-64.so.2 libresolv.so.2 \
+		libmvec.so.1 libthread_db.so.1 libnss_compat.so.2 \
+		libc_malloc_debug.so.0; do
+		[ -e "$lib/$name" ] && echo "$lib/$name"
+	done
+	ls "$lib"/libbfd-*-system.so "$lib"/libopcodes-*-system.so \
+		"$lib"/libctf.so.0 2>/dev/null
+	echo "$build/weft-record"
+	for name in gcc5.so gcc4.so gccl.so clang5.so clang4.so cc clangcc \
+		rust go apart/gcc5.so apart/clang5.so apart/cc apart/rust; do
+		[ -e "$work/$name" ] && echo "$work/$name"
+	done
+} >"$work/files"
+
+# addresses FILE: of its .text
+addresses() {
+	readelf -SW "$1" | sed -n 's/^ *\[ *[0-9]*\] *\.text  *PROGBITS *\([0-9a-f]*\) [0-9a-f]* \([0-9a-f]*\).*/\1 \2/p' |
+		python3 -c "
+at, size = (int(word, 16) for word in input().split())
+n = min($each, size)
+for i in range(n):
+    print(hex(at + i * size // n))"
+}
+
+: >"$work/all"
+while read -r file; do
+	file=$(readlink -f "$file")
+	addresses "$file" >"$work/addresses"
+	"$build/lines/ask_lines" "$file" <"$work/addresses" >"$work/ours"
+	eu-addr2line -a -f -i -e "$file" <"$work/addresses" >"$work/eu" 2>&1
+	addr2line -a -f -i -e "$file" <"$work/addresses" >"$work/bin" 2>&1
+	python3 $here/compare-lines.py "$work/ours" -f "$work/eu" \
+		"$work/bin" >"$work/asked"
+	: >"$work/gdb"
+	[ -s "$work/asked" ] &&
+		ADDRESSES=$work/asked gdb -batch -nx \
+			-iex 'set debuginfod enabled off' \
+			-x $here/gdb-chains.py "$file" 2>/dev/null |
+		grep '^0x' >"$work/gdb"
+	# shellcheck disable=SC2086
+	python3 $here/compare-lines.py ${LINES_VERBOSE:+-v} "$work/ours" \
+		"$work/gdb" "$work/eu" "$work/bin" >"$work/kinds"
+	grep -v '^[a-z-]* [0-9]*$' "$work/kinds"
+	grep '^[a-z-]* [0-9]*$' "$work/kinds" >>"$work/all"
+	echo "# ${file#"$work/"}: $(grep '^[a-z-]* [0-9]*$' "$work/kinds" |
+		tr '\n' ' ')"
+done <"$work/files"
+
+awk 'function result(i, holds, claim) {
+		printf "%s %d - %s\n", holds ? "ok" : "not ok", i, claim
+	}
+	{ n[$1] += $2; all += $2 }
+	END {
+		for (k in n)
+			printf "# %-15s %d\n", k, n[k]
+		good = n["equal"] + n["neither"] + n["theirs-symbol"]
+		good += n["alias"] + n["by-gdb"]
+		printf "# %d of %d addresses agree: %.3f %%\n", good, all,
+			100 * good / all
+		result(1, all >= 50000, "at least 50000 addresses were compared")
+		# What nobody knows shows nothing.
+		result(2, n["equal"] + n["by-gdb"] > 0.8 * all,
+			"most of them have functions and lines")
+		result(3, good >= 0.999 * all,
+			"functions, chains and lines agree at 99.9 % of them")
+	}' "$work/all"
+n=$(wc -l <"$work/files")
+if [ "$n" -ge 20 ]; then
+	echo "ok 4 - over $n files"
+else
+	echo "not ok 4 - over only $n files"
+fi
+echo "1..4"
