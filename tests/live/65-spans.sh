@@ -4,7 +4,6 @@
 # Spans that arrive while recording: stored once, whatever else is sent; and
 # the recording does not suffer from it.
 set -eu
-# shellcheck disable=SC2317 # functions are called through wait_for
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
 
@@ -64,6 +63,7 @@ check "its process ends with the recording" "$(is $? = 0)"
 
 # ---- it dies: no more spans, all samples
 record "$dir/b.db"
+# shellcheck disable=SC2317 # called through wait_for
 intervals() {
 	[ "$(sql "$dir/b.db" 'SELECT count(*) FROM interval')" -ge "$1" ]
 }
