@@ -262,9 +262,11 @@ check-lint:
 # Hours: many kills, long attribution, all ways to build the known chains.
 check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
-		NAMES_MANY=3000 \
+		NAMES_MANY=3000 NAMES_BUILDS=all \
+		JIT_MODES="swap grow anew late" \
 		$(PROVE) tests/live/25-whole-stacks.sh \
-		tests/live/33-many-binaries.sh tests/live/40-survives.sh \
+		tests/live/31-names.sh tests/live/33-many-binaries.sh \
+		tests/live/35-jit-code.sh tests/live/40-survives.sh \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.

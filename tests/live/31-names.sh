@@ -3,6 +3,8 @@
 #
 # The right name, whatever the file looks like, whatever lies at its path by
 # now, and from whichever root it was run.
+#
+# NAMES_BUILDS=all: all ways to build, not a few.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -31,13 +33,15 @@ SECTIONS { .names_away 0xab01000 : { *(.text.f_*) } }
 INSERT AFTER .text;
 LD
 variant pie -fPIE -pie
-variant nopie -fno-PIE -no-pie
 variant static -static
-variant staticpie -fPIE -static-pie
 variant lld -fPIE -pie -fuse-ld=lld
-variant separate -fPIE -pie -fuse-ld=lld -Wl,-z,separate-code
-variant joined -fno-PIE -no-pie -Wl,-z,noseparate-code
-variant ttext -fno-PIE -no-pie -Wl,-Ttext=0xab000
+if [ "${NAMES_BUILDS-}" = all ]; then
+	variant nopie -fno-PIE -no-pie
+	variant staticpie -fPIE -static-pie
+	variant separate -fPIE -pie -fuse-ld=lld -Wl,-z,separate-code
+	variant joined -fno-PIE -no-pie -Wl,-z,noseparate-code
+	variant ttext -fno-PIE -no-pie -Wl,-Ttext=0xab000
+fi
 variant script -fno-PIE -no-pie -ffunction-sections \
 	-Wl,-T,"$names/away.ld"
 names_build "$names/libnames.so" -fPIC -shared -DLIBRARY

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT
 #
 # Many binaries and a huge one, with few descriptors: each has its names, and
-# none costs another its own. NAMES_MANY: how many (300).
+# none costs another its own. NAMES_MANY: how many (100).
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
 # shellcheck source=tests/live/names.sh
 . "$(dirname "$0")/names.sh"
-many=${NAMES_MANY:-300}
+many=${NAMES_MANY:-100}
 
 names_build "$dir/v1" -fPIE -pie -Wl,--build-id
 mkdir "$dir/many"

@@ -5,6 +5,7 @@
 # was there in their interval, none is renamed, and what the perf map did not
 # tell in time stays without a name. Also of processes in a pid namespace, for
 # whom the maps that lie around outside are others'.
+# JIT_MODES: how code is replaced ("swap late"; all: swap grow anew late).
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -68,7 +69,8 @@ check_named() {
 		"$(is "$(figure shared 2)" -ge 1)"
 }
 
-for mode in swap grow anew late; do
+# shellcheck disable=SC2086 # words
+for mode in ${JIT_MODES:-swap late}; do
 	"$weft" record -q --interval 0.2 --detail off -o "$dir/$mode.db" -- \
 		"$load/jit" $mode 3 $mode >"$dir/out" 2>"$dir/err" || say <"$dir/err"
 	check_ledger "$dir/$mode.db"
