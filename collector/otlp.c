@@ -109,7 +109,8 @@ static int add_text(struct otlp_spans *spans, const char *text, size_t size,
 	if (!text)
 		return 0;
 	size = strnlen(text, size);
-	if (at + size + 1 > UINT32_MAX)
+	if (at + size + 1 > UINT32_MAX ||
+	    (spans->text_max && at + size + 1 > spans->text_max))
 		return -E2BIG;
 	rc = GROW(spans->text, at + size + 1, spans->text_room);
 	if (rc)

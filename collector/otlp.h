@@ -26,6 +26,7 @@ struct otlp_spans {
 	size_t n, room;
 	char *text; /* owned */
 	size_t text_size, text_room;
+	size_t text_max; /* of text_size; 0: 4 GiB */
 	uint64_t rejected;
 	char why[96];    /* the first was; "" if none */
 	uint64_t others; /* batches of other signals: metrics, logs */

@@ -282,7 +282,7 @@ static unsigned status_of(int rc)
 static enum MHD_Result finish(struct MHD_Connection *connection,
 			      struct post *post)
 {
-	struct otlp_spans spans = { 0 };
+	struct otlp_spans spans = { .text_max = OTLP_TEXT_MAX };
 	struct answer a = { .is_json = post->is_json };
 	struct weft_err err = { 0 };
 	enum MHD_Result result;

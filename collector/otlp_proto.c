@@ -227,6 +227,6 @@ int otlp_read_proto(struct otlp_spans *spans, const uint8_t *bytes, size_t size,
 	otlp_back_to(spans, before);
 	return weft_fail(err, rc, "%s%scannot take in spans: %s", place,
 			 *place ? ": " : "",
-			 rc == -E2BIG ? "more than 4 GiB of text"
+			 rc == -E2BIG ? "they have too much text"
 				      : "out of memory");
 }

@@ -8,7 +8,8 @@
  *
  * Answers: 200 when the spans are handed on (some may be refused: partial
  * success); 400 what cannot be read, with the place; 404, 405, 415; 413 over
- * 64 MiB, packed or unpacked; 429 with Retry-After while we cannot keep up.
+ * 64 MiB, packed or unpacked, or over 256 MiB as rows; 429 with Retry-After
+ * while we cannot keep up.
  */
 #ifndef WEFT_OTLP_SERVER_H
 #define WEFT_OTLP_SERVER_H
@@ -21,8 +22,11 @@ enum {
 	OTLP_BODY_MAX = 64 << 20, /* bytes of a request, packed or unpacked */
 	OTLP_CONNECTIONS_MAX = 64,
 	OTLP_IDLE_SECONDS = 15, /* a connection that says nothing is closed */
-	/* What one message may hold: a body's spans are far fewer. */
-	OTLP_SPANS_MAX = 4 << 20
+	/* What one message may hold. A body's spans are far fewer; their text
+	 * can be more, as a resource's attributes stand in each of its spans.
+	 */
+	OTLP_SPANS_MAX = 4 << 20,
+	OTLP_TEXT_MAX = 256 << 20
 };
 
 struct otlp_server {

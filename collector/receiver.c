@@ -12,8 +12,7 @@
 enum {
 	/* With so many jobs before it, what comes waits in its process, which
 	 * then tells senders to come again. */
-	JOBS_MAX = 16,
-	TEXT_MAX = 256 << 20
+	JOBS_MAX = 16
 };
 
 /* A message is read into place: head, rows, text. */
@@ -73,7 +72,7 @@ static size_t next_part(struct receiver *r, char **at)
 /* The head is there: make room for the rest. */
 static bool make_room(struct receiver *r)
 {
-	if (r->head.n > OTLP_SPANS_MAX || r->head.text_size > TEXT_MAX)
+	if (r->head.n > OTLP_SPANS_MAX || r->head.text_size > OTLP_TEXT_MAX)
 		return false;
 	r->spans.n = r->head.n;
 	r->spans.text_size = r->head.text_size;

@@ -25,14 +25,14 @@ def field(number, data):
     return varint(number << 3 | 2) + varint(len(data)) + data
 
 
-def as_json(first, n=1, trace=TRACE):
+def as_json(first, n=1, trace=TRACE, service="sender"):
     now = time.time_ns()
     spans = [{"traceId": trace, "spanId": "%016x" % (first + i),
               "name": "GET /x", "kind": 2, "startTimeUnixNano": str(now),
               "endTimeUnixNano": now + 10**6} for i in range(n)]
     return json.dumps({"resourceSpans": [{
         "resource": {"attributes": [{"key": "service.name", "value": {
-            "stringValue": "sender"}}]},
+            "stringValue": service}}]},
         "scopeSpans": [{"spans": spans}]}]}).encode()
 
 
@@ -83,4 +83,6 @@ post("coding", body, coding="zstd")
 post("bomb", gzip.compress(bytes(70 << 20)), coding="gzip")
 post("large", b" " * (66 << 20))
 post("no-gzip", body, coding="gzip")
+# A resource's attributes stand in each span of it.
+post("amplified", as_json(10000, 10000, service="s" * 60000))
 post("last", as_json(6))

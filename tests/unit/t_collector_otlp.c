@@ -110,6 +110,41 @@ static void generous_with_names_and_numbers(void **state)
 	otlp_release(&spans);
 }
 
+/* Names end at it, as C's do; attributes keep it. */
+static void nul_in_a_text_is_survived(void **state)
+{
+	struct otlp_spans spans = { 0 };
+
+	(void)state;
+	assert_int_equal(
+		read_text(&spans,
+			  MESSAGE(IDS ",\"name\":\"a\\u0000b\",\"attributes\":["
+				      "{\"key\":\"k\\u0000l\",\"value\":"
+				      "{\"stringValue\":\"x\\u0000y\"}}]")),
+		0);
+	assert_int_equal(spans.n, 1);
+	expect_text(&spans, spans.spans[0].name, "a");
+	expect_text(&spans, spans.spans[0].attributes,
+		    "{\"service.name\":\"app\",\"k\":\"x\\u0000y\"}");
+	otlp_release(&spans);
+}
+
+static void text_is_bounded(void **state)
+{
+	static const char text[] = MESSAGE(IDS ",\"name\":\"GET /x\"");
+	struct otlp_spans spans = { .text_max = 64 };
+	int rc, n = 0;
+
+	(void)state;
+	do
+		rc = read_text(&spans, text);
+	while (!rc && n++ < 10);
+	assert_int_equal(rc, -E2BIG);
+	assert_true(n == (int)spans.n);
+	assert_true(spans.text_size <= 64);
+	otlp_release(&spans);
+}
+
 static void spans_without_ids_are_counted(void **state)
 {
 	static const char *const bad[] = {
@@ -486,6 +521,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_span_is_read),
 		cmocka_unit_test(generous_with_names_and_numbers),
+		cmocka_unit_test(nul_in_a_text_is_survived),
+		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(spans_without_ids_are_counted),
 		cmocka_unit_test(what_is_not_otlp_fails_whole),
 		cmocka_unit_test(other_signals_are_passed_over),
