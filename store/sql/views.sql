@@ -18,8 +18,9 @@
 -- so sum(weight) estimates a count and sum(weight * value) a value.
 --
 -- json_each() over a list made by group_concat() is how a view walks up the
--- tree and still lets a question about one stack seek it; json_group_array()
--- would not do, it is not allowed to views that are not trusted.
+-- tree and still lets a question about one stack seek it. Other functions of
+-- JSON would not do, views that are not trusted may not call them; json_each()
+-- fails where it is given no JSON.
 --
 -- Comments stand inside the statements so that `.schema` shows them.
 
@@ -374,10 +375,10 @@ CREATE VIEW requests_by_route AS
     sum(r.status = 'error') AS errors
   FROM (
     SELECT t.hex AS trace_id, (
-      SELECT s.attributes ->> '$."http.route"' FROM span s
-       WHERE s.trace = t.id AND json_valid(s.attributes)
-         AND s.attributes ->> '$."http.route"' IS NOT NULL
-       ORDER BY s.start_ns, s.span_id LIMIT 1) AS route
+      SELECT j.value FROM span s, json_each(
+        iif(s.attributes GLOB '{*}', s.attributes, NULL)) j
+       WHERE s.trace = t.id AND j.key = 'http.route' AND j.value IS NOT NULL
+       ORDER BY s.start_ns, s.span_id, j.id LIMIT 1) AS route
     FROM trace t
     WHERE EXISTS (SELECT 1 FROM span s WHERE s.trace = t.id)) q
   JOIN requests r ON r.trace_id = q.trace_id

@@ -127,6 +127,22 @@ shop|GET /cart|1000000000|1|0|0.0|366.8" ]
 		'shop|/cart|4|2|22|1' ]
 }
 
+# Also where the file's schema is not trusted.
+by_weft_sql() {
+	local view
+	with_spans
+	sqlite3 weft.db "SELECT name FROM sqlite_schema WHERE type = 'view'" >views
+	[ "$(wc -l <views)" -ge 15 ]
+	while read -r view; do
+		run "$weft" sql "SELECT * FROM $view"
+		expect 0
+		[ ! -s err ]
+	done <views
+	run "$weft" sql "SELECT route, requests FROM requests_by_route"
+	is out 'route  requests
+/cart         4'
+}
+
 it "requests with their spans" report traces-spans.txt traces
 it "a request's spans as a tree" report trace-spans.txt trace "$A" -n 2
 it "chosen by service, name, duration and attribute" chosen
@@ -135,4 +151,5 @@ it "a file without spans" without_spans
 it "each sample of a request is in one span" tree_adds_up
 it "a request without a sample" no_sample
 it "views say the same" same_as_views
+it "weft sql reads each view" by_weft_sql
 finish
