@@ -260,8 +260,9 @@ static const char *check(struct record_opts *o)
 {
 	int kinds = (o->n_pids > 0) + (o->n_tids > 0) + (o->cgroup != NULL) +
 		    (o->command != NULL);
+	const char *urls = getenv("DEBUGINFOD_URLS");
 
-	if (o->use_debuginfod && !getenv("DEBUGINFOD_URLS"))
+	if (o->use_debuginfod && (!urls || !*urls))
 		return "--debuginfod asks the servers in $DEBUGINFOD_URLS, which is not set (sudo -E keeps it)";
 	if (!o->user_stacks && !o->kernel_stacks)
 		return "-U and -K exclude each other";

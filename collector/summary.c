@@ -49,11 +49,12 @@ void summary_log(const struct pipeline_totals *t,
 		 const struct record_opts *opts, double seconds, uint32_t cpus)
 {
 	weft_log(WEFT_INFO,
-		 "%.1f s in %" PRIu64 " intervals: %" PRIu64
+		 "%.1f s in %" PRIu64 " interval%s: %" PRIu64
 		 " samples counted, %" PRIu64 " idle, %" PRIu64
 		 " stored in detail; in '%s'",
-		 seconds, t->intervals, t->ledger[WEFT_COUNTED],
-		 t->ledger[WEFT_IDLE], t->ledger[LEDGER_STORED], opts->output);
+		 seconds, t->intervals, t->intervals == 1 ? "" : "s",
+		 t->ledger[WEFT_COUNTED], t->ledger[WEFT_IDLE],
+		 t->ledger[LEDGER_STORED], opts->output);
 	for (size_t i = 0; i < ARRAY_LEN(losses); i++)
 		if (t->ledger[losses[i].entry])
 			weft_log(WEFT_WARN, "%" PRIu64 " %s",

@@ -102,7 +102,7 @@ int symbolize(const struct symbolize_opts *opts)
 		weft_log(
 			WEFT_INFO, "%s",
 			has_work(&list)
-				? "nothing more could be named"
+				? "nothing more could be named from what is here; --symfs, --debug-dir and --debuginfod look elsewhere"
 				: "nothing to do: every frame in a file has a name");
 	symbolize_list_release(&list);
 	if (rc)

@@ -33,7 +33,8 @@ static const struct cli_option range_options[] = {
 	{ "since", 0, "TIME",
 	  "from TIME on: +S or -S (after its start, before its end), RFC 3339",
 	  CLI_TEXT, COMMON(since) },
-	{ "until", 0, "TIME", "up to TIME", CLI_TEXT, COMMON(until) },
+	{ "until", 0, "TIME", "up to TIME; both take whole intervals", CLI_TEXT,
+	  COMMON(until) },
 };
 
 /* Option i of a command: its own, then those it shares; NULL at the end. */

@@ -35,7 +35,7 @@ static const struct cli_command command = {
 		 "Without QUERY it is read\nfrom standard input. @NAME asks a "
 		 "question of ours (--list); a KEY=VALUE is bound\nto the "
 		 "query's parameter :KEY, @KEY or $KEY. Tables, views and "
-		 "their columns:\n`weft sql 'SELECT sql FROM sqlite_schema'`.",
+		 "their columns:\n`sqlite3 FILE .schema`.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = MAX_OPERANDS,

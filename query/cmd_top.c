@@ -53,7 +53,9 @@ static const struct cli_command command = {
 		 "on\nthe stack. Intervals are 95 %, of this recording; they "
 		 "do not say what another\nrecording would show. NAMED: of "
 		 "samples whose innermost function has a name, by what\nnamed "
-		 "it. Whether stacks are whole, and why not: see `weft loss`.",
+		 "it. Of few samples no share is printed but its upper limit, "
+		 "<= 1.53, or -.\nWhether stacks are whole, and why not: see "
+		 "`weft loss`.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,

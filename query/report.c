@@ -177,8 +177,8 @@ int report_find_trace(struct report *r, const char *id, int64_t *out,
 			 (const char *)sqlite3_column_text(stmt, 1));
 		if (n++ < CANDIDATES)
 			used += (size_t)snprintf(list + used,
-						 sizeof(list) - used, "\n  %s",
-						 hex);
+						 sizeof(list) - used, "%s%s",
+						 n > 1 ? ", " : " ", hex);
 	}
 	sqlite3_reset(stmt);
 	sqlite3_clear_bindings(stmt); /* they point into this frame */
@@ -192,6 +192,6 @@ int report_find_trace(struct report *r, const char *id, int64_t *out,
 	if (n > 1)
 		return weft_fail(err, -E2BIG,
 				 "trace ID %s is ambiguous; it begins%s%s",
-				 from, list, n > CANDIDATES ? "\n  ..." : "");
+				 from, list, n > CANDIDATES ? ", ..." : "");
 	return 0;
 }

@@ -351,8 +351,11 @@ int store_open_to_amend(struct store **out, const char *path,
 	if (stat(path, &status)) {
 		int rc = -errno;
 
-		return weft_fail(err, rc, "cannot open '%s': %s", path,
-				 strerror(-rc));
+		return weft_fail(err, rc, "cannot open '%s': %s%s", path,
+				 strerror(-rc),
+				 rc == -ENOENT ? "; name a recording with "
+						 "-i FILE"
+					       : "");
 	}
 	return open_store(out, &opts, true, err);
 }
