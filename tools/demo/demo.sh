@@ -60,8 +60,9 @@ printf '\nThe load: %s\n' "$(cat "$dir/load.log")"
 
 printf '\n== What is hot\n'
 say <<TEXT
-Functions by the CPU time spent in them, whoever asked for it. Names begin \
-with their route. These counts are exact: every sample is counted in the \
+Functions by the CPU time spent in them, whoever asked for it. Those of the \
+service begin with their route; splitmix is a helper that the compiler has \
+inlined into several of them: it is in their TOTAL, not in their SELF. These counts are exact: every sample is counted in the \
 kernel. What follows a share is its 95 % interval for this recording.
 TEXT
 show "$weft" top -i "$db" -n 12
@@ -111,11 +112,10 @@ show "$weft" sql -i "$db" "SELECT function, self_samples, total_samples
  ORDER BY self_samples DESC LIMIT 5"
 say <<TEXT
 The plain sqlite3 shell opens the file as well. Here it joins the recording \
-with the service's log by trace ID (tools/demo/by_route.sql). Neither zlib \
-nor OpenSSL keeps frame pointers, so on their stacks no function of the \
-service may be left ([broken] stands for callers that were not found); the \
-trace ID is on those samples all the same, so /compress and /sign get what \
-is theirs. The last column is what the workers' own CPU clocks say.
+with the service's log by trace ID (tools/demo/by_route.sql): zlib and \
+OpenSSL know nothing of requests, but samples in them carry the trace ID, \
+so /compress and /sign get what is theirs. The last column is what the \
+workers' own CPU clocks say.
 TEXT
 printf '\n$ (cd %s && sqlite3 demo.db) <%s\n\n' "$dir" "$here/by_route.sql"
 (cd "$dir" && sqlite3 -readonly demo.db) <"$here/by_route.sql"
