@@ -79,10 +79,11 @@ static int parse_files(struct kernel *k, struct kallsyms *out, bool symbols)
 {
 	char *symbols_text = symbols ? read_all(k->symbols_fd) : NULL;
 	char *modules_text = k->modules_fd < 0 ? NULL : read_all(k->modules_fd);
-	int rc = symbols && !symbols_text
-			 ? -EIO
-			 : kallsyms_parse(out, symbols_text, modules_text);
+	int rc = -EIO;
 
+	*out = (struct kallsyms){ 0 };
+	if (!symbols || symbols_text)
+		rc = kallsyms_parse(out, symbols_text, modules_text);
 	free(symbols_text);
 	free(modules_text);
 	return rc;

@@ -3,6 +3,7 @@
  * The kernel's names from texts of our own: what is hidden, what comes and
  * goes. Times are of intervals of 1000, as made up as the addresses.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -289,6 +290,20 @@ static void uses_of_a_module_do_not_make_it_another(void **state)
 	expect(ADDED + 0x10, 1000, "[mod]", 0x10, "m_init");
 }
 
+static void what_cannot_be_read_is_told(void **state)
+{
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(pipe(ends), 0); /* it cannot be read again */
+	close(ends[1]);
+	assert_int_equal(
+		kernel_open_files(&kernel, binaries, ends[0], modules_fd, &err),
+		-EIO);
+	assert_null(kernel);
+	close(symbols_fd);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -306,6 +321,7 @@ int main(void)
 		CASE(a_module_is_named_in_the_interval_in_which_it_came),
 		CASE(a_module_where_another_was_is_not_named_at_once),
 		CASE(uses_of_a_module_do_not_make_it_another),
+		CASE(what_cannot_be_read_is_told),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
