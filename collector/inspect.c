@@ -692,16 +692,16 @@ int inspect_submit(struct inspect *in, const struct job_parts *parts,
 		   union job_fn fn, void *ctx)
 {
 	struct job *job = job_new(parts, fn, ctx);
+	struct jobs *jobs = parts->op == WIRE_LINES ? &in->lines : &in->waiting;
 
 	if (!job)
 		return -ENOMEM;
 	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime()))
 		settle_later(in, job, INSPECT_BARRED);
-	else if (in->waiting.n + in->lines.n >= in->opts.queue)
+	else if (jobs->n >= in->opts.queue)
 		settle_later(in, job, INSPECT_DEFERRED);
 	else
-		jobs_append(parts->op == WIRE_LINES ? &in->lines : &in->waiting,
-			    job);
+		jobs_append(jobs, job);
 	dispatch(in);
 	defer_if_alone(in);
 	return 0;

@@ -55,7 +55,7 @@ int inspect_fork(struct inspect_server *server,
 
 struct inspect_opts {
 	uint32_t workers;           /* 0: 2 */
-	uint32_t queue;             /* requests waiting, at most; 0: 4096 */
+	uint32_t queue;             /* waiting, at most; lines apart; 0: 4096 */
 	uint64_t deadline_ns;       /* of one request; 0: 2 s */
 	uint64_t table_deadline_ns; /* of inspect_table(); 0: 10 s */
 	uint64_t lines_deadline_ns; /* of inspect_lines(); 0: 10 s */

@@ -576,6 +576,27 @@ static void beyond_the_ceiling_requests_are_deferred(void **state)
 	close_all(&f);
 }
 
+static void lines_leave_room_for_other_requests(void **state)
+{
+	struct inspect_opts opts = { .workers = 1, .queue = 10 };
+	struct weft_identity who = identify(getpid());
+	struct fixture f;
+
+	(void)state;
+	open_with(&f, &opts);
+	ask_process(&f, &who);
+	run_until_answered(&f);
+	/* One of them is under way. */
+	for (int i = 0; i < 20; i++)
+		ask_lines(&f, &who, (uintptr_t)on_process);
+	for (int i = 0; i < 10; i++)
+		ask_process(&f, &who);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_DEFERRED], 9);
+	assert_int_equal(f.seen[INSPECT_OK], 22);
+	close_all(&f);
+}
+
 static void closing_drops_what_is_outstanding(void **state)
 {
 	struct weft_identity who = identify(getpid());
@@ -852,6 +873,7 @@ int main(void)
 		cmocka_unit_test(a_pid_that_is_anothers_now_is_gone),
 		cmocka_unit_test(three_thousand_requests_are_all_answered),
 		cmocka_unit_test(beyond_the_ceiling_requests_are_deferred),
+		cmocka_unit_test(lines_leave_room_for_other_requests),
 		cmocka_unit_test(closing_drops_what_is_outstanding),
 		cmocka_unit_test(without_the_server_every_request_is_answered),
 		cmocka_unit_test(a_target_that_never_answers_costs_only_itself),
