@@ -97,13 +97,30 @@ struct search {
 	int rc;                  /* the last failure other than -ENOENT */
 };
 
-/* Whether libdw may open what the file names. */
-static bool is_of_ours(const struct elf_file *file)
+/* Whether libdw may open what a file names: nobody else can write to it, and
+ * it lies in our own root, for in a container anybody is root; or in a place
+ * that we were told. */
+static bool is_of_ours(const struct search *s, const struct elf_file *file,
+		       const char *path)
 {
+	struct file_key key;
 	struct stat st;
+	int root, reference;
 
-	return !fstat(file->fd, &st) &&
-	       (!st.st_uid || st.st_uid == privilege_user());
+	if (fstat(file->fd, &st) ||
+	    (st.st_uid && st.st_uid != privilege_user()))
+		return false;
+	if (s->request->head->n_places)
+		return true;
+	root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return false;
+	reference = elf_open_in_root(root, path, &key);
+	close(root);
+	if (reference < 0)
+		return false;
+	close(reference);
+	return file_key_is_same(&key, &file->key);
 }
 
 /* Try one file; path is its own in the root. Without the other half, where
@@ -116,8 +133,11 @@ static bool try_file(struct search *s, const struct elf_file *file, int root,
 	bool has_alt = !rc;
 
 	if (has_alt || rc == -ENODATA)
-		rc = elf_dwarf_open(&s->dwarf, file, has_alt ? &alt.file : NULL,
-				    is_of_ours(s->file));
+		rc = elf_dwarf_open(
+			&s->dwarf, file, has_alt ? &alt.file : NULL,
+			is_of_ours(s, file, path) &&
+				(!has_alt ||
+				 is_of_ours(s, &alt.file, alt.path)));
 	if (has_alt)
 		elf_debug_close(&alt);
 	if (rc && rc != -ENOENT)
