@@ -152,7 +152,8 @@ static int add_levels(struct name_list *names, const struct frame_name *symbol,
 	return rc;
 }
 
-/* Hand over what is known of a group's frames; n levels of all of them. */
+/* Hand over, once, what is known of a group's frames; n levels of all of
+ * them. */
 static void add_frames(struct group *g, const struct inspect_level *levels,
 		       size_t n)
 {
@@ -160,6 +161,8 @@ static void add_frames(struct group *g, const struct inspect_level *levels,
 	size_t row = 0, at = 0;
 	int rc = 0;
 
+	if (g->is_written)
+		return;
 	for (size_t i = 0; i < g->n && !rc; i++) {
 		struct frame_name symbol = take_symbol(g, i, &row);
 		size_t first = at;
@@ -207,8 +210,7 @@ static void on_lines(void *ctx, enum inspect_status status,
 		defer(g);
 		return;
 	}
-	if (!g->is_written)
-		add_frames(g, levels, status == INSPECT_OK ? n : 0);
+	add_frames(g, levels, status == INSPECT_OK ? n : 0);
 	end(g);
 }
 
@@ -351,7 +353,7 @@ void naming_tick(struct naming *n)
 void naming_give_up(struct naming *n)
 {
 	for (struct group *g = n->all; g; g = g->all_next) {
-		if (g->has_names && !g->is_written)
+		if (g->has_names)
 			add_frames(g, NULL, 0);
 	}
 }
