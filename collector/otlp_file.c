@@ -34,10 +34,7 @@ static int fail_read(struct input *in)
 	int code;
 	const char *text = gzerror(in->gz, &code);
 
-	if (code == Z_ERRNO)
-		code = -errno;
-	return weft_fail(in->err,
-			 code < 0 && code != Z_DATA_ERROR ? code : -EIO,
+	return weft_fail(in->err, code == Z_ERRNO ? -errno : -EIO,
 			 "cannot read '%s': %s", in->path, text);
 }
 

@@ -65,7 +65,7 @@ static int run(struct symbolize_list *list, const struct symbolize_opts *opts,
 		rc = find_names(list, opts, err);
 	if (!rc)
 		rc = symbolize_list_write(list, store, err);
-	rc_close = store_close(store, 0, err);
+	rc_close = store_close(store, 0, rc ? NULL : err);
 	return rc ? rc : rc_close;
 }
 

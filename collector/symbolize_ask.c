@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/inspect.h"
 #include "collector/symbolize_ask.h"
@@ -405,10 +406,13 @@ static int open_asker(struct asker *a, struct weft_err *err)
 	struct inspect_server server;
 	int rc = inspect_fork(&server, err);
 
-	if (!rc)
-		rc = uv_loop_init(&a->loop);
 	if (rc)
+		return rc;
+	rc = uv_loop_init(&a->loop);
+	if (rc) {
+		close(server.fd); /* it ends with that */
 		return weft_fail(err, rc, "cannot start: %s", strerror(-rc));
+	}
 	rc = inspect_open(&a->in, &a->loop, server, &opts, err);
 	if (rc)
 		(void)uv_loop_close(&a->loop);
