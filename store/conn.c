@@ -127,6 +127,8 @@ int conn_open(struct conn *conn, const char *path, unsigned flags,
 	sqlite3_db_config(conn->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_db_config(conn->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(conn->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	/* We make none: one would be somebody else's, run with our rights. */
+	sqlite3_db_config(conn->db, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, NULL);
 	return 0;
 }
 

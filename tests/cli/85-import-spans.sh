@@ -152,6 +152,20 @@ hostile() {
 	expect 4
 }
 
+# A journal beside the file hides what is in it until it is taken back.
+triggers_never_run() {
+	echo '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c","spanId":"00000000000000aa"}]}]}]}' >spans
+	recording weft.db "CREATE TRIGGER t AFTER INSERT ON span BEGIN
+		DELETE FROM stack_count; END;"
+	run "$weft" import-spans spans
+	expect 1
+	has err 'it has triggers'
+	head -c 2000 /dev/zero | tr '\0' x >weft.db-journal
+	run "$weft" import-spans spans
+	cat err
+	[ "$(sqlite3 weft.db 'SELECT count(*) > 0 FROM stack_count')" = 1 ]
+}
+
 it "spans join the samples of their requests" joined
 it "spans of a request without a sample" unsampled
 it "what is there already stays; gzip" twice
@@ -159,4 +173,5 @@ it "all or nothing" all_or_nothing
 it "what is left out is told" left_out
 it "what is refused" refused
 it "hostile files" hostile
+it "triggers of a foreign file never run" triggers_never_run
 finish
