@@ -176,6 +176,11 @@ static int read_messages(struct input *in, struct otlp_spans *spans,
 			return 0;
 		memcpy(&length, in->text, sizeof(length));
 		size = ntohl(length);
+		if (!size) /* a file of zeros would never end */
+			return weft_fail(in->err, -EPROTO,
+					 "%s, message %llu: it is empty: this "
+					 "is no OTLP",
+					 in->path, (unsigned long long)n);
 		if (size > document_max)
 			return fail_size(in, "a message");
 		rc = fill(in, sizeof(length) + size);

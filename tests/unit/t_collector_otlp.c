@@ -511,6 +511,12 @@ static void bad_files_name_the_place(void **state)
 		assert_int_equal(spans.n, 0);
 		otlp_release(&spans);
 	}
+	/* A file of zeros: message after message of no length. */
+	err = (struct weft_err){ 0 };
+	assert_int_equal(otlp_read_file(&(struct otlp_spans){ 0 }, "/dev/zero",
+					OTLP_AUTO, &is_cut, &err),
+			 -EPROTO);
+	assert_non_null(strstr(err.msg, "message 1"));
 	unlink(path);
 	assert_int_equal(otlp_read_file(NULL, path, OTLP_AUTO, &is_cut, &err),
 			 -ENOENT);
