@@ -1,37 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-import: spans for a recording, from files of OpenTelemetry's. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/option_table.h"
 #include "collector/otlp_file.h"
 
-static const char help[] =
-	"usage: weft import-spans [options] SPANS...\n"
-	"\n"
-	"Add spans to a recording, so that requests have names, durations and a place\n"
-	"for each sample. SPANS are files of OTLP traces, or - for standard input: JSON,\n"
-	"one document or one on each line (as the OpenTelemetry Collector's file exporter\n"
-	"writes them), or protobuf, one message or each after its length; gzipped or not.\n"
-	"All of them are added, or on an error none. Spans that are there already stay as\n"
-	"they are, so a file may be imported again.\n"
-	"\n"
-	"options:\n"
-	"  -i, --input FILE   the recording (default $WEFT_DB, else weft.db)\n"
-	"      --json         SPANS are JSON (default: by their first bytes)\n"
-	"      --proto        SPANS are protobuf\n"
-	"  -q, --quiet        say nothing but errors\n"
-	"  -h, --help         this text\n"
-	"      --version      the version\n"
-	"\n"
-	"exit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 no span in them\n";
-
 enum {
-	OPT_JSON = 256,
+	OPT_JSON = OPTION_NO_LETTER,
 	OPT_PROTO,
 	OPT_VERSION
+};
+
+static const struct option_row rows[] = {
+	{ 'i', "input", "FILE",
+	  "the recording (default $WEFT_DB, else weft.db)" },
+	{ OPT_JSON, "json", NULL,
+	  "SPANS are JSON (default: by their first bytes)" },
+	{ OPT_PROTO, "proto", NULL, "SPANS are protobuf" },
+	{ 'q', "quiet", NULL, "say nothing but errors" },
+	{ 'h', "help", NULL, "this text" },
+	{ OPT_VERSION, "version", NULL, "the version" },
 };
 
 struct import {
@@ -40,6 +31,22 @@ struct import {
 	enum otlp_form form;
 	enum weft_level log_level;
 };
+
+static void print_help(void)
+{
+	printf("usage: weft import-spans [options] SPANS...\n"
+	       "\n"
+	       "Add spans to a recording, so that requests have names, durations and a place\n"
+	       "for each sample. SPANS are files of OTLP traces, or - for standard input: JSON,\n"
+	       "one document or one on each line (as the OpenTelemetry Collector's file exporter\n"
+	       "writes them), or protobuf, one message or each after its length; gzipped or not.\n"
+	       "All of them are added, or on an error none. Spans that are there already stay as\n"
+	       "they are, so a file may be imported again.\n"
+	       "\n"
+	       "options:\n");
+	option_table_print(rows, ARRAY_LEN(rows), 18);
+	printf("\nexit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 no span in them\n");
+}
 
 static int exit_status(const struct weft_err *err)
 {
@@ -52,20 +59,13 @@ static int exit_status(const struct weft_err *err)
 /* Returns -1 to go on, or the exit status. */
 static int parse(int argc, char **argv, struct import *to)
 {
-	static const struct option options[] = {
-		{ "input", required_argument, NULL, 'i' },
-		{ "json", no_argument, NULL, OPT_JSON },
-		{ "proto", no_argument, NULL, OPT_PROTO },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, OPT_VERSION },
-		{ 0 },
-	};
 	const char *env = getenv("WEFT_DB");
+	struct option_walk walk;
 	int id;
 
 	to->file = env && *env ? env : "weft.db";
-	while ((id = getopt_long(argc, argv, "i:qh", options, NULL)) != -1) {
+	option_walk_begin(&walk, rows, ARRAY_LEN(rows), argc, argv, false);
+	while ((id = option_walk_next(&walk)) != -1) {
 		switch (id) {
 		case 'i':
 			to->file = optarg;
@@ -80,12 +80,13 @@ static int parse(int argc, char **argv, struct import *to)
 			to->log_level = WEFT_ERROR;
 			break;
 		case 'h':
-			fputs(help, stdout);
+			print_help();
 			return WEFT_EXIT_OK;
 		case OPT_VERSION:
 			printf("weft %s\n", WEFT_VERSION);
 			return WEFT_EXIT_OK;
-		default:
+		default: /* OPTION_WRONG */
+			weft_log(WEFT_ERROR, "%s", walk.wrong);
 			return WEFT_EXIT_USAGE;
 		}
 	}

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpf/wire.h"
+#include "collector/option_table.h"
 #include "collector/options.h"
 
 enum {
-	OPT_CGROUP = 256,
+	OPT_CGROUP = OPTION_NO_LETTER,
 	OPT_NO_CHILDREN,
 	OPT_DETAIL,
 	OPT_APPEND,
@@ -35,13 +35,7 @@ enum {
 #define DEFAULT_MAX_TABLES (256ULL << 20)
 #define DEFAULT_OUTPUT     "weft.db"
 
-/* One table for the parser and for --help, so that they cannot differ. */
-static const struct option_row {
-	int id; /* a letter, or one of the above */
-	const char *name;
-	const char *argument; /* NULL: takes none */
-	const char *help;
-} rows[] = {
+static const struct option_row rows[] = {
 	{ 'a', "all", NULL,
 	  "sample the whole machine (the default without a target)" },
 	{ 'p', "pid", "PID[,PID]",
@@ -91,17 +85,7 @@ static void print_help(void)
 	       "Sample what runs on the CPUs into a file that `weft` and sqlite3 read:\n"
 	       "exact counts of every stack, and a random part of the samples in detail.\n"
 	       "Ends with ^C, after -d, or with CMD, whose exit status it takes over.\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct option_row *r = &rows[i];
-		char left[64];
-
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
-			 r->id < 256 ? '-' : ' ', r->id < 256 ? r->id : ' ',
-			 r->id < 256 ? ", " : "  ", r->name,
-			 r->argument ? " " : "",
-			 r->argument ? r->argument : "");
-		printf("  %-26s %s\n", left, r->help);
-	}
+	option_table_print(rows, ARRAY_LEN(rows), 26);
 	printf("\nSIZE takes k, M or G. Exit status: that of CMD; else 0 done, 1 failed, 2 usage,\n"
 	       "3 no permission.\n");
 }
@@ -276,44 +260,13 @@ static const char *check(struct record_opts *o)
 	return NULL;
 }
 
-static enum options_next unknown(const char *text)
-{
-	const char *names[ARRAY_LEN(rows) + 1] = { NULL };
-	const char *nearest = NULL;
-	char wrong[256];
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		names[i] = rows[i].name;
-	if (!strncmp(text, "--", 2))
-		nearest = weft_nearest(text + 2, names);
-	snprintf(wrong, sizeof(wrong), "unknown option '%s'%s%s%s", text,
-		 nearest ? "; did you mean '--" : "", nearest ? nearest : "",
-		 nearest ? "'?" : "");
-	return refuse(wrong, NULL);
-}
-
 enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 {
-	struct option longs[ARRAY_LEN(rows) + 1] = { { 0 } };
-	char shorts[2 * ARRAY_LEN(rows) + 3] = "+:";
+	struct option_walk walk;
 	const char *wrong;
 	char text[256];
-	size_t at = 2;
 	int id;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		longs[i] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].argument ? required_argument
-						    : no_argument,
-			.val = rows[i].id,
-		};
-		if (rows[i].id >= 256)
-			continue;
-		shorts[at++] = rows[i].id;
-		if (rows[i].argument)
-			shorts[at++] = ':';
-	}
 	*out = (struct record_opts){
 		.hz = DEFAULT_HZ,
 		.user_stacks = true,
@@ -328,8 +281,8 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.max_table_bytes = DEFAULT_MAX_TABLES,
 		.log_level = WEFT_INFO,
 	};
-	opterr = 0;
-	while ((id = getopt_long(argc, argv, shorts, longs, NULL)) != -1) {
+	option_walk_begin(&walk, rows, ARRAY_LEN(rows), argc, argv, true);
+	while ((id = option_walk_next(&walk)) != -1) {
 		switch (id) {
 		case 'h':
 			print_help();
@@ -337,12 +290,8 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		case OPT_VERSION:
 			printf("weft-record %s\n", WEFT_VERSION);
 			return OPTIONS_DONE;
-		case '?':
-			return unknown(argv[optind - 1]);
-		case ':':
-			snprintf(text, sizeof(text),
-				 "option '%s' needs a value", argv[optind - 1]);
-			return refuse(text, NULL);
+		case OPTION_WRONG:
+			return refuse(walk.wrong, NULL);
 		default:
 			wrong = take(id, optarg, out);
 			if (wrong)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-symbolize: names for a recording, after the fact. */
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "collector/option_table.h"
 #include "collector/symbolize.h"
 
 enum {
-	OPT_SYMFS = 256,
+	OPT_SYMFS = OPTION_NO_LETTER,
 	OPT_DEBUG_DIR,
 	OPT_DEBUGINFOD,
 	OPT_AGAIN,
@@ -18,13 +18,7 @@ enum {
 	OPT_VERSION,
 };
 
-/* One table for the parser and for --help, so that they cannot differ. */
-static const struct option_row {
-	int id; /* a letter, or one of the above */
-	const char *name;
-	const char *argument; /* NULL: takes none */
-	const char *help;
-} rows[] = {
+static const struct option_row rows[] = {
 	{ 'i', "input", "FILE",
 	  "the recording (default $WEFT_DB, else weft.db)" },
 	{ OPT_SYMFS, "symfs", "DIR",
@@ -52,22 +46,7 @@ static void print_help(void)
 	       "(symtab, build-id and debuglink over dwarf over minidebug over dynsym) that has\n"
 	       "no fewer inlined functions. Nothing is fetched without --debuginfod.\n\n"
 	       "options:\n");
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		const struct option_row *r = &rows[i];
-		const char *more = strchr(r->help, '\n');
-		char left[64];
-
-		snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
-			 r->id < 256 ? '-' : ' ', r->id < 256 ? r->id : ' ',
-			 r->id < 256 ? ", " : "  ", r->name,
-			 r->argument ? " " : "",
-			 r->argument ? r->argument : "");
-		printf("  %-21s %.*s\n", left,
-		       more ? (int)(more - r->help) : (int)strlen(r->help),
-		       r->help);
-		if (more)
-			printf("  %-21s %s\n", "", more + 1);
-	}
+	option_table_print(rows, ARRAY_LEN(rows), 21);
 	printf("\nexit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 nothing could be\n"
 	       "named (or all has names)\n");
 }
@@ -83,20 +62,6 @@ __attribute__((format(printf, 1, 2))) static int refuse(const char *fmt, ...)
 	fprintf(stderr,
 		"usage: weft symbolize [options] [FILE]   (--help lists them)\n");
 	return WEFT_EXIT_USAGE;
-}
-
-static int unknown(const char *text)
-{
-	const char *names[ARRAY_LEN(rows) + 1] = { NULL };
-	const char *near = NULL;
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		names[i] = rows[i].name;
-	if (!strncmp(text, "--", 2))
-		near = weft_nearest(text + 2, names);
-	return refuse("unknown option '%s'%s%s%s", text,
-		      near ? "; did you mean '--" : "", near ? near : "",
-		      near ? "'?" : "");
 }
 
 static int take(int id, const char *value, struct symbolize_opts *o)
@@ -154,19 +119,11 @@ static int check(struct symbolize_opts *o)
 /* Returns -1 to go on, or the exit status. */
 static int parse(int argc, char **argv, struct symbolize_opts *o)
 {
-	struct option longs[ARRAY_LEN(rows) + 1] = { { 0 } };
+	struct option_walk walk;
 	int id, rc = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		longs[i] = (struct option){
-			.name = rows[i].name,
-			.has_arg = rows[i].argument ? required_argument
-						    : no_argument,
-			.val = rows[i].id,
-		};
-	opterr = 0;
-	while (!rc &&
-	       (id = getopt_long(argc, argv, ":i:qh", longs, NULL)) != -1) {
+	option_walk_begin(&walk, rows, ARRAY_LEN(rows), argc, argv, false);
+	while (!rc && (id = option_walk_next(&walk)) != -1) {
 		switch (id) {
 		case 'h':
 			print_help();
@@ -174,11 +131,8 @@ static int parse(int argc, char **argv, struct symbolize_opts *o)
 		case OPT_VERSION:
 			printf("weft-symbolize %s\n", WEFT_VERSION);
 			return WEFT_EXIT_OK;
-		case '?':
-			return unknown(argv[optind - 1]);
-		case ':':
-			return refuse("option '%s' needs a value",
-				      argv[optind - 1]);
+		case OPTION_WRONG:
+			return refuse("%s", walk.wrong);
 		default:
 			rc = take(id, optarg, o);
 		}
