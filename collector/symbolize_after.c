@@ -9,37 +9,19 @@
 
 #include "collector/symbolize_after.h"
 
-/* The program lies beside us, else in $PATH. */
-static void exec_symbolize(const char *file)
-{
-	char name[] = "weft-symbolize", fetch[] = "--debuginfod";
-	char input[] = "-i", *copy = strdup(file);
-	char *argv[] = { name, fetch, input, copy, NULL };
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-
-	if (n > 0) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
-		if (slash && slash + 1 + sizeof(name) <= path + sizeof(path)) {
-			memcpy(slash + 1, name, sizeof(name));
-			execv(path, argv);
-		}
-	}
-	execvp(name, argv);
-}
-
 static _Noreturn void run_child(const char *file)
 {
 	const struct passwd *user = getuid() ? getpwuid(getuid()) : NULL;
+	char name[] = "weft-symbolize", fetch[] = "--debuginfod";
+	char input[] = "-i", *copy = strdup(file);
+	char *argv[] = { name, fetch, input, copy, NULL };
 
 	/* sudo may leave root's, in which there is no cache for us. */
 	if (user && getenv("SUDO_UID"))
 		(void)setenv("HOME", user->pw_dir, 1);
 	/* Our stdout is that of the program after `--`. */
 	if (dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
-		exec_symbolize(file);
+		weft_exec_beside(name, argv);
 	_exit(127);
 }
 

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "query/cli.h"
 #include "query/cmd.h"
@@ -47,33 +46,13 @@ static void print_help(void)
 	       "nothing matched\n");
 }
 
-/* Replace us by the program of that name beside us; returns only if that
- * fails. */
-static void exec_beside(const char *name, char **argv)
-{
-	size_t size = strlen(name) + 1;
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
-
-	if (n <= 0 || (size_t)n >= sizeof(path) - 1)
-		return;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + size > sizeof(path))
-		return;
-	memcpy(slash + 1, name, size);
-	execv(path, argv);
-}
-
 static int exec_program(char *name, char **argv)
 {
 	int code;
 
 	argv[0] = name;
 	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
-	exec_beside(name, argv);
-	execvp(name, argv);
+	weft_exec_beside(name, argv);
 	code = errno;
 	weft_log(WEFT_ERROR,
 		 "cannot run %s: %s; it belongs beside "

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "store/weft.h"
 
@@ -287,4 +288,22 @@ const char *weft_nearest(const char *text, const char *const *words)
 		}
 	}
 	return best;
+}
+
+void weft_exec_beside(const char *name, char *const *argv)
+{
+	size_t size = strlen(name) + 1;
+	char path[4096];
+	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	char *slash = NULL;
+
+	if (n > 0 && (size_t)n < sizeof(path) - 1) {
+		path[n] = '\0';
+		slash = strrchr(path, '/');
+	}
+	if (slash && (size_t)(slash + 1 - path) + size <= sizeof(path)) {
+		memcpy(slash + 1, name, size);
+		execv(path, argv);
+	}
+	execvp(name, argv);
 }

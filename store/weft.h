@@ -98,4 +98,8 @@ int weft_parse_seconds(const char *text, uint64_t min_ns, uint64_t max_ns,
  */
 const char *weft_nearest(const char *text, const char *const *words);
 
+/* Replace us by the program of that name that lies beside us, else in $PATH.
+ * Returns only where that failed, with errno set. */
+void weft_exec_beside(const char *name, char *const *argv);
+
 #endif
