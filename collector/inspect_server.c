@@ -16,9 +16,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -26,6 +24,7 @@
 
 #include "collector/inspect_server.h"
 #include "collector/inspect_wire.h"
+#include "collector/privilege.h"
 
 /* A crafted file may make a parser ask for any amount of memory. */
 static const rlim_t memory_bytes = 1 << 30;
@@ -55,46 +54,14 @@ struct server {
 	struct child child[CHILDREN_MAX];
 };
 
-static void limit(int resource, rlim_t most)
-{
-	struct rlimit both = { most, most };
-
-	/* Lowering a limit cannot fail. */
-	(void)setrlimit(resource, &both);
-}
-
-static int keep_capabilities(void)
+/* Give up what the server does not need either. fd becomes CONTROL_FD. */
+static int confine(int fd)
 {
 	/* To read another's maps and memory, files whatever their mode, and
 	 * map_files. */
 	static const cap_value_t wanted[] = { CAP_SYS_PTRACE,
 					      CAP_DAC_READ_SEARCH,
 					      CAP_CHECKPOINT_RESTORE };
-	cap_t have = cap_get_proc();
-	cap_t keep = cap_init();
-	int rc = -ENOMEM;
-
-	if (!have || !keep)
-		goto out;
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-		cap_flag_value_t value = CAP_CLEAR;
-
-		(void)cap_get_flag(have, wanted[i], CAP_PERMITTED, &value);
-		if (value != CAP_SET)
-			continue;
-		(void)cap_set_flag(keep, CAP_PERMITTED, 1, &wanted[i], CAP_SET);
-		(void)cap_set_flag(keep, CAP_EFFECTIVE, 1, &wanted[i], CAP_SET);
-	}
-	rc = cap_set_proc(keep) ? -errno : 0;
-out:
-	cap_free(have);
-	cap_free(keep);
-	return rc;
-}
-
-/* Give up what the server does not need either. fd becomes CONTROL_FD. */
-static int confine(int fd)
-{
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0)
@@ -109,10 +76,10 @@ static int confine(int fd)
 		return -errno;
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	limit(RLIMIT_CORE, 0);
-	limit(RLIMIT_FSIZE, 0);
-	limit(RLIMIT_NOFILE, 64);
-	return keep_capabilities();
+	privilege_limit(RLIMIT_CORE, 0);
+	privilege_limit(RLIMIT_FSIZE, 0);
+	privilege_limit(RLIMIT_NOFILE, 64);
+	return privilege_keep(wanted, ARRAY_LEN(wanted));
 }
 
 static void set_signals(void)
@@ -139,7 +106,7 @@ static _Noreturn void run_inspector(int fd, pid_t server)
 	if (dup2(fd, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0U, 0))
 		_exit(1);
 #ifndef HAS_SHADOW_MEMORY
-	limit(RLIMIT_AS, memory_bytes);
+	privilege_limit(RLIMIT_AS, memory_bytes);
 #else
 	(void)memory_bytes;
 #endif

@@ -9,9 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +17,7 @@
 
 #include "collector/otlp_http.h"
 #include "collector/otlp_server.h"
+#include "collector/privilege.h"
 
 enum {
 	BACKLOG = 64,
@@ -101,27 +100,17 @@ static int listen_at(const char *address, struct weft_err *err)
 			 strerror(-rc));
 }
 
-static void set_limit(int resource, rlim_t limit)
-{
-	struct rlimit both = { limit, limit };
-
-	(void)setrlimit(resource, &both);
-}
-
 /* Keep no right. A user without rights cannot change who it is: then there is
  * nothing to give up. */
 static int give_up_rights(void)
 {
-	cap_t none;
 	int rc;
 
 	if (!geteuid() &&
 	    (setgroups(0, NULL) || setresgid(NOBODY, NOBODY, NOBODY) ||
 	     setresuid(NOBODY, NOBODY, NOBODY)))
 		return -errno;
-	none = cap_init();
-	rc = !none || cap_set_proc(none) ? -errno : 0;
-	cap_free(none);
+	rc = privilege_keep(NULL, 0);
 	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		rc = -errno;
 	return rc;
@@ -165,10 +154,10 @@ static _Noreturn void run_server(int out, int listener)
 		_exit(1);
 	/* Forgotten when the user changes, so set after that. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	set_limit(RLIMIT_AS, memory_max);
-	set_limit(RLIMIT_NOFILE, FILES_MAX);
-	set_limit(RLIMIT_CORE, 0);
-	set_limit(RLIMIT_FSIZE, 0);
+	privilege_limit(RLIMIT_AS, memory_max);
+	privilege_limit(RLIMIT_NOFILE, FILES_MAX);
+	privilege_limit(RLIMIT_CORE, 0);
+	privilege_limit(RLIMIT_FSIZE, 0);
 	daemon = otlp_http_start(listener, out);
 	if (!daemon)
 		_exit(1);

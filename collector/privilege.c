@@ -4,7 +4,6 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -96,8 +95,7 @@ uid_t privilege_user(void)
 	return sudo_user(&uid, &gid) ? uid : getuid();
 }
 
-/* Keep those of the first n that we have at all. */
-static int keep_only(const cap_value_t *kept, int n)
+int privilege_keep(const cap_value_t *kept, int n)
 {
 	cap_t have = cap_get_proc();
 	cap_t caps = cap_init();
@@ -120,6 +118,13 @@ static int keep_only(const cap_value_t *kept, int n)
 	return rc;
 }
 
+void privilege_limit(int resource, rlim_t most)
+{
+	struct rlimit both = { most, most };
+
+	(void)setrlimit(resource, &both);
+}
+
 int privilege_drop(struct weft_err *err)
 {
 	/* CAP_BPF alone makes maps: of unwind tables, as they are built. Root
@@ -140,7 +145,8 @@ int privilege_drop(struct weft_err *err)
 		if (rc)
 			return rc;
 	}
-	rc = keep_only(kept, geteuid() ? n_kept_by_users : ARRAY_LEN(kept));
+	rc = privilege_keep(kept,
+			    geteuid() ? n_kept_by_users : ARRAY_LEN(kept));
 	/* Inspectors and tests may look at us, as at any process. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (rc)

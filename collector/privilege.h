@@ -5,6 +5,8 @@
 
 #include "store/weft.h"
 
+#include <sys/capability.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 /*
@@ -25,6 +27,13 @@ int privilege_drop(struct weft_err *err) MUST_CHECK;
 /* Become the user who called sudo for good, without any capability; nothing
  * where nobody did. For the program after `--`. */
 int privilege_become_user(struct weft_err *err) MUST_CHECK;
+
+/* Of these capabilities keep those that we have, and no others; n 0: none. For
+ * processes of ours that need fewer. Returns 0 or a negative errno. */
+int privilege_keep(const cap_value_t *kept, int n) MUST_CHECK;
+
+/* Lower a limit (RLIMIT_...), for good. That cannot fail. */
+void privilege_limit(int resource, rlim_t most);
 
 /* Who started us: the user who called sudo, if one did. */
 uid_t privilege_user(void);

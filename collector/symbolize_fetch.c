@@ -14,12 +14,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/capability.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/privilege.h"
 #include "collector/symbolize_fetch.h"
 
 enum {
@@ -33,16 +33,6 @@ struct result {
 };
 
 /* ---- the child */
-
-static void give_up_privilege(void)
-{
-	cap_t none = cap_init();
-
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (!none || cap_set_proc(none))
-		_exit(1);
-	cap_free(none);
-}
 
 static void find(debuginfod_client *client, const char *id,
 		 int (*look)(debuginfod_client *, const unsigned char *, int,
@@ -71,7 +61,9 @@ static _Noreturn void run_child(int fd, pid_t parent,
 	    close_range(RESULT_FD + 1, ~0U, 0))
 		_exit(1);
 	(void)prctl(PR_SET_NAME, "weft-fetch");
-	give_up_privilege();
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (privilege_keep(NULL, 0))
+		_exit(1);
 	client = debuginfod_begin();
 	if (!client)
 		_exit(1);
