@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/grow.h"
+#include "collector/name_list.h"
 #include "collector/symbolize_list.h"
 
 /* Names collected before they are written. */
@@ -207,63 +208,13 @@ void symbolize_list_release(struct symbolize_list *list)
 
 /* ---- writing */
 
-/* Rows, and the text that they refer to. */
-struct names {
-	struct store_name *rows; /* owned */
-	size_t n, room;
-	char *text; /* owned; text[0] is NUL */
-	size_t n_text, text_room;
-};
-
-static int add_text(struct names *names, const char *text, store_text *out)
-{
-	size_t size = text ? strlen(text) + 1 : 0;
-
-	*out = 0;
-	if (size < 2)
-		return 0;
-	if (GROW(names->text, names->n_text + size + 1, names->text_room))
-		return -ENOMEM;
-	if (!names->n_text)
-		names->text[names->n_text++] = '\0';
-	memcpy(names->text + names->n_text, text, size);
-	*out = (store_text)names->n_text;
-	names->n_text += size;
-	return 0;
-}
-
-static int add_level(struct names *names, int64_t frame_id, uint32_t depth,
-		     const struct symbolize_level *level)
-{
-	struct store_name *row;
-	int rc;
-
-	if (GROW(names->rows, names->n + 1, names->room))
-		return -ENOMEM;
-	row = &names->rows[names->n++];
-	*row = (struct store_name){
-		.frame_id = frame_id,
-		.inline_depth = depth,
-		.line = level->line,
-		.function_line = level->function_line,
-	};
-	rc = add_text(names, level->name, &row->name);
-	if (!rc)
-		rc = add_text(names, level->linkage_name, &row->linkage_name);
-	if (!rc)
-		rc = add_text(names, level->file, &row->file);
-	if (!rc)
-		rc = add_text(names, level->source, &row->source);
-	return rc;
-}
-
-static int flush(struct names *names, struct store *store, struct weft_err *err)
+static int flush(struct name_list *names, struct store *store,
+		 struct weft_err *err)
 {
 	int rc = store_replace_names(store, names->rows, names->n, names->text,
 				     names->n_text, err);
 
-	names->n = 0;
-	names->n_text = 0;
+	name_list_release(names);
 	/* Keeps the log short; what it says is not of matter. */
 	if (!rc)
 		(void)store_checkpoint(store, NULL);
@@ -300,15 +251,28 @@ static bool is_news(const struct symbolize_frame *f)
 	       strcmp(f->name, a->level[a->n - 1].name) != 0;
 }
 
-static int write_frame(struct names *names, struct symbolize_binary *b,
+static int write_frame(struct name_list *names, struct symbolize_binary *b,
 		       const struct symbolize_frame *f)
 {
 	const struct symbolize_level *outermost =
 		&f->answer->level[f->answer->n - 1];
 	int rc = 0;
 
-	for (uint32_t i = 0; i < f->answer->n && !rc; i++)
-		rc = add_level(names, f->id, i, &f->answer->level[i]);
+	for (uint32_t i = 0; i < f->answer->n && !rc; i++) {
+		const struct symbolize_level *level = &f->answer->level[i];
+		struct frame_name name = {
+			.frame_id = f->id,
+			.inline_depth = i,
+			.line = level->line,
+			.function_line = level->function_line,
+			.name = level->name,
+			.linkage_name = level->linkage_name,
+			.file = level->file,
+			.source = level->source,
+		};
+
+		rc = name_list_add(names, &name);
+	}
 	count_source(b, outermost->source);
 	if (!f->levels)
 		b->named++;
@@ -320,7 +284,7 @@ static int write_frame(struct names *names, struct symbolize_binary *b,
 int symbolize_list_write(struct symbolize_list *list, struct store *store,
 			 struct weft_err *err)
 {
-	struct names names = { 0 };
+	struct name_list names = { 0 };
 	int rc = 0;
 
 	for (size_t i = 0; i < list->n && !rc; i++) {
@@ -338,7 +302,6 @@ int symbolize_list_write(struct symbolize_list *list, struct store *store,
 	}
 	if (!rc && names.n)
 		rc = flush(&names, store, err);
-	free(names.rows);
-	free(names.text);
+	name_list_release(&names);
 	return rc;
 }

@@ -7,6 +7,7 @@
 #define WEFT_WRITER_H
 
 #include "collector/batch.h"
+#include "collector/name_list.h"
 #include "store/store.h"
 
 #include <uv.h>
@@ -32,26 +33,6 @@ int writer_open(struct writer **out, const struct writer_opts *opts,
 /* Queue a batch (consumed). A write that fails for want of room, for a lock,
  * or for I/O is tried again each second; see writer_error(). */
 void writer_batch(struct writer *w, struct batch *b);
-
-/* Names under construction: text and rows that refer to it. */
-struct name_list {
-	struct store_name *rows; /* owned */
-	size_t n, room;
-	char *text; /* owned; text[0] is NUL */
-	size_t n_text, text_room;
-};
-
-/* A struct store_name with its texts; NULL or "": absent. */
-struct frame_name {
-	int64_t frame_id;
-	uint32_t inline_depth, line, function_line;
-	const char *name, *linkage_name, *file, *source;
-};
-
-/* Add a name; its texts are copied. Returns 0 or -ENOMEM. */
-int name_list_add(struct name_list *l,
-		  const struct frame_name *name) MUST_CHECK;
-void name_list_release(struct name_list *l);
 
 /* Queue names; the list is emptied. */
 void writer_names(struct writer *w, struct name_list *names);
