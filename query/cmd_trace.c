@@ -191,7 +191,6 @@ static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
 static int load_processes(struct trace *t, size_t part, struct weft_err *err)
 {
 	struct process *p;
-	const char *text;
 	sqlite3_stmt *stmt;
 	int64_t first, last;
 	int rc;
@@ -212,11 +211,8 @@ static int load_processes(struct trace *t, size_t part, struct weft_err *err)
 		p->pid = sqlite3_column_int64(stmt, 0);
 		p->samples = sqlite3_column_int64(stmt, 3);
 		p->threads = sqlite3_column_int64(stmt, 4);
-		text = (const char *)sqlite3_column_text(stmt, 1);
-		snprintf(p->comm, sizeof(p->comm), "%s", text ? text : "");
-		text = (const char *)sqlite3_column_text(stmt, 2);
-		snprintf(p->service, sizeof(p->service), "%s",
-			 text ? text : "");
+		db_copy_text(stmt, 1, p->comm, sizeof(p->comm));
+		db_copy_text(stmt, 2, p->service, sizeof(p->service));
 	}
 	return rc;
 }

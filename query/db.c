@@ -45,6 +45,13 @@ static int to_errno(int result)
 	}
 }
 
+void db_copy_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
+{
+	const char *text = (const char *)sqlite3_column_text(stmt, column);
+
+	snprintf(out, size, "%s", text ? text : "");
+}
+
 int db_fail(struct db *db, const char *doing, struct weft_err *err)
 {
 	int code = to_errno(sqlite3_extended_errcode(db->sql));

@@ -42,6 +42,10 @@ int db_query(struct db *db, enum query_sql id, struct sqlite3_stmt **out,
 int db_step(struct db *db, struct sqlite3_stmt *stmt,
 	    struct weft_err *err) MUST_CHECK;
 
+/* Copy a column's text, cut to size; "" where it is NULL. */
+void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
+		  size_t size);
+
 /* Fill err with what SQLite last said about this file. */
 int db_fail(struct db *db, const char *doing, struct weft_err *err);
 

@@ -56,13 +56,6 @@ static struct thread_state *find_thread(struct loader *l, int64_t id,
 	return &grown[lo];
 }
 
-static void copy_text(char *to, size_t size, sqlite3_stmt *stmt, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(to, size, "%s", text ? text : "");
-}
-
 static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 {
 	*row = (struct sequence_row){
@@ -75,9 +68,9 @@ static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 		.gap_ns = -1,
 		.samples = 1,
 	};
-	copy_text(row->comm, sizeof(row->comm), stmt, 5);
-	copy_text(row->span, sizeof(row->span), stmt, 6);
-	copy_text(row->trace, sizeof(row->trace), stmt, 7);
+	db_copy_text(stmt, 5, row->comm, sizeof(row->comm));
+	db_copy_text(stmt, 6, row->span, sizeof(row->span));
+	db_copy_text(stmt, 7, row->trace, sizeof(row->trace));
 }
 
 static bool continues(const struct sequence_row *run,

@@ -36,13 +36,6 @@ static int no_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory for the spans");
 }
 
-static void take_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(out, size, "%s", text ? text : "");
-}
-
 static bool take_id(sqlite3_stmt *stmt, int column, uint8_t id[8])
 {
 	const void *blob = sqlite3_column_blob(stmt, column);
@@ -87,10 +80,10 @@ static int load_nodes(struct span_tree *t, struct db *db, int64_t trace,
 		if (!take_id(stmt, 0, node->id))
 			continue; /* damage: the column is checked */
 		node->has_parent = take_id(stmt, 1, node->parent_id);
-		take_text(stmt, 2, node->service, sizeof(node->service));
-		take_text(stmt, 3, node->name, sizeof(node->name));
-		take_text(stmt, 4, node->kind, sizeof(node->kind));
-		take_text(stmt, 7, node->status, sizeof(node->status));
+		db_copy_text(stmt, 2, node->service, sizeof(node->service));
+		db_copy_text(stmt, 3, node->name, sizeof(node->name));
+		db_copy_text(stmt, 4, node->kind, sizeof(node->kind));
+		db_copy_text(stmt, 7, node->status, sizeof(node->status));
 		t->n++;
 	}
 	return rc;

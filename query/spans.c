@@ -83,13 +83,6 @@ bool spans_is_filter(const struct spans_filter *f)
 	return f->service || f->name || f->min_duration_ns || f->path[0];
 }
 
-static void take_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	snprintf(out, size, "%s", text ? text : "");
-}
-
 int spans_find_root(struct db *db, int64_t trace, struct spans_root *out,
 		    struct weft_err *err)
 {
@@ -103,9 +96,9 @@ int spans_find_root(struct db *db, int64_t trace, struct spans_root *out,
 	rc = db_step(db, stmt, err);
 	if (rc <= 0)
 		return rc;
-	take_text(stmt, 0, out->service, sizeof(out->service));
-	take_text(stmt, 1, out->name, sizeof(out->name));
-	take_text(stmt, 2, out->status, sizeof(out->status));
+	db_copy_text(stmt, 0, out->service, sizeof(out->service));
+	db_copy_text(stmt, 1, out->name, sizeof(out->name));
+	db_copy_text(stmt, 2, out->status, sizeof(out->status));
 	out->start_ns = sqlite3_column_int64(stmt, 3);
 	if (out->start_ns && sqlite3_column_int64(stmt, 4) >= out->start_ns)
 		out->duration_ns =

@@ -318,8 +318,7 @@ static void sort_rows(struct traces *t)
 		qsort(t->rows, t->n_rows, sizeof(*t->rows), compare[t->sort]);
 }
 
-/* Was the request while we recorded? Else it says nothing that it has no
- * sample. */
+/* Was the request while we recorded? */
 static bool is_in_range(const struct traces *t, const struct spans_root *root)
 {
 	for (size_t i = 0; i < t->report.range.n_parts; i++) {
@@ -336,7 +335,6 @@ static bool is_in_range(const struct traces *t, const struct spans_root *root)
 static int add_unsampled(struct traces *t, struct weft_err *err)
 {
 	const struct tally none = { 0 };
-	struct spans_root root;
 	sqlite3_stmt *stmt;
 	int rc = db_query(t->report.db, QUERY_SQL_SPANS_TRACES, &stmt, err);
 
@@ -345,12 +343,7 @@ static int add_unsampled(struct traces *t, struct weft_err *err)
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
 
-		if (sums_find(&t->sums, id))
-			continue;
-		rc = spans_find_root(t->report.db, id, &root, err);
-		if (rc < 0)
-			break;
-		if (rc && is_in_range(t, &root) &&
+		if (!sums_find(&t->sums, id) &&
 		    sums_add(&t->sums, id, &none, 0, 0))
 			return no_memory(err);
 	}
@@ -360,12 +353,12 @@ static int add_unsampled(struct traces *t, struct weft_err *err)
 /* The rows that the filter lets through, with their root spans. */
 static int choose_rows(struct traces *t, struct weft_err *err)
 {
-	bool needs_root = spans_is_filter(&t->filter) ||
-			  t->sort == TRACES_BY_DURATION ||
-			  t->sort == TRACES_BY_CPU_SHARE;
 	double each = report_ns_each(&t->report);
 	int rc;
 
+	t->has_roots = t->has_spans && (spans_is_filter(&t->filter) ||
+					t->sort == TRACES_BY_DURATION ||
+					t->sort == TRACES_BY_CPU_SHARE);
 	t->rows = calloc(t->sums.n + 1, sizeof(*t->rows));
 	if (!t->rows)
 		return no_memory(err);
@@ -377,7 +370,7 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 		row->root.duration_ns = -1;
 		if (spans_is_filter(&t->filter) && !t->has_spans)
 			continue;
-		if (needs_root && t->has_spans) {
+		if (t->has_roots) {
 			rc = spans_find_root(t->report.db, row->sum.key,
 					     &row->root, err);
 			if (rc >= 0)
@@ -385,7 +378,9 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 						 row->sum.key, &row->root, err);
 			if (rc < 0)
 				return rc;
-			if (!rc)
+			/* One from before or after us says nothing by having
+			 * no sample. */
+			if (!rc || (k <= 0 && !is_in_range(t, &row->root)))
 				continue;
 		}
 		row->interval =
@@ -458,7 +453,7 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 		if (rc > 0)
 			snprintf(row->hex, sizeof(row->hex), "%s",
 				 (const char *)sqlite3_column_text(stmt, 0));
-		if (!t->has_spans)
+		if (!t->has_spans || t->has_roots)
 			continue;
 		rc = spans_find_root(t->report.db, row->sum.key, &row->root,
 				     err);

@@ -41,6 +41,7 @@ struct traces {
 	size_t n_rows;
 	size_t n_sampled; /* of them have samples */
 	bool has_spans;   /* the file has some */
+	bool has_roots;   /* all rows have theirs */
 };
 
 /* Open the file and load it all. Release on every path. */
