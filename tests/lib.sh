@@ -94,6 +94,22 @@ golden() {
 	diff -u "$root/tests/golden/$1" "$2"
 }
 
+# report_as GOLDEN ARGUMENT...: what weft prints with them is the golden file's
+# text, nothing is on stderr, and with --json it parses.
+report_as() {
+	local name=$1
+	shift
+	run "$weft" "$@"
+	expect 0
+	golden "$name" out
+	[ ! -s err ]
+	lacks out "$(printf '\033')"
+	run "$weft" "$@" --json
+	expect 0
+	[ ! -s err ]
+	is_json out
+}
+
 # recording FILE [SQL...]: build a recording from tests/data/small.sql, then
 # run SQL on it.
 recording() {

@@ -7,21 +7,10 @@
 
 A=0af7651916cd43dd8448eb211c80319c
 
-# report GOLDEN ARGUMENT...: text as the golden file, nothing on stderr, and
-# --json that parses.
+# report GOLDEN ARGUMENT...: of the recording
 report() {
-	local name=$1
-	shift
 	recording weft.db
-	run "$weft" "$@"
-	expect 0
-	golden "$name" out
-	[ ! -s err ]
-	lacks out "$(printf '\033')"
-	run "$weft" "$@" --json
-	expect 0
-	[ ! -s err ]
-	is_json out
+	report_as "$@"
 }
 
 top_adds_up() {

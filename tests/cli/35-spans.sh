@@ -14,17 +14,8 @@ with_spans() {
 }
 
 report() {
-	local name=$1
-	shift
 	with_spans
-	run "$weft" "$@"
-	expect 0
-	golden "$name" out
-	[ ! -s err ]
-	lacks out "$(printf '\033')"
-	run "$weft" "$@" --json
-	expect 0
-	is_json out
+	report_as "$@"
 }
 
 ids() {

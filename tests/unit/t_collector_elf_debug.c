@@ -20,6 +20,7 @@
 #include "collector/elf_debug.h"
 #include "collector/inspect_names.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/start_ns.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 enum {
@@ -175,6 +176,24 @@ static int find_only(bool by_id)
 	return rc;
 }
 
+/* It is there, by ID or by link, and names all that d.so does not. */
+static void expect_found(bool by_id)
+{
+	struct elf_debug debug;
+	struct symbols *symbols;
+	struct elf_file file;
+	int root = root_open();
+
+	symbols = load(&file, "d.so");
+	assert_int_equal(
+		by_id ? elf_debug_find_id(&debug, &file, root)
+		      : elf_debug_find_link(&debug, &file, root, "/lib/d.so"),
+		0);
+	close(root);
+	expect_added(&file, symbols, &debug,
+		     by_id ? WIRE_SOURCE_BUILD_ID : WIRE_SOURCE_DEBUGLINK);
+}
+
 static void minidebug_names_what_is_not_exported(void **state)
 {
 	struct elf_debug debug;
@@ -218,38 +237,20 @@ static void what_is_packed_is_bounded(void **state)
 
 static void a_debug_file_is_found_by_build_id(void **state)
 {
-	struct elf_debug debug;
-	struct symbols *symbols;
-	struct elf_file file;
-	int root;
-
 	(void)state;
 	build("-Wl,--build-id");
 	assert_int_equal(find_only(true), -ENOENT);
 	place("full.debug");
-	symbols = load(&file, "d.so");
-	root = root_open();
-	assert_int_equal(elf_debug_find_id(&debug, &file, root), 0);
-	close(root);
-	expect_added(&file, symbols, &debug, WIRE_SOURCE_BUILD_ID);
+	expect_found(true);
 }
 
 /* A debug file's segments cannot serve: here they differ from the file's. */
 static void text_far_from_its_file_offset_is_named(void **state)
 {
-	struct elf_debug debug;
-	struct symbols *symbols;
-	struct elf_file file;
-	int root;
-
 	(void)state;
 	build("-Wl,--build-id -Wl,-Ttext=0xab000");
 	place("full.debug");
-	symbols = load(&file, "d.so");
-	root = root_open();
-	assert_int_equal(elf_debug_find_id(&debug, &file, root), 0);
-	close(root);
-	expect_added(&file, symbols, &debug, WIRE_SOURCE_BUILD_ID);
+	expect_found(true);
 }
 
 static void another_build_is_refused(void **state)
@@ -351,23 +352,13 @@ static void a_debug_file_is_found_by_link(void **state)
 	assert_true(built_run("objcopy --add-gnu-debuglink=full.debug d.so"));
 	assert_int_equal(find_only(false), -ENOENT);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		struct elf_debug debug;
-		struct symbols *symbols;
-		struct elf_file file;
 		char command[256];
-		int root;
 
 		snprintf(command, sizeof(command),
 			 "rm -rf lib usr && mkdir -p %s && cp full.debug %s",
 			 places[i], places[i]);
 		assert_true(built_run(command));
-		symbols = load(&file, "d.so");
-		root = root_open();
-		assert_int_equal(
-			elf_debug_find_link(&debug, &file, root, "/lib/d.so"),
-			0);
-		close(root);
-		expect_added(&file, symbols, &debug, WIRE_SOURCE_DEBUGLINK);
+		expect_found(false);
 	}
 }
 
@@ -425,27 +416,6 @@ static void a_link_that_is_no_name_is_refused(void **state)
 
 /* ---- the operation, for a process that has built_dir for its root */
 
-static uint64_t start_of(pid_t pid)
-{
-	unsigned long long ticks = 0;
-	char path[64], text[1024];
-	FILE *file;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	assert_int_equal(sscanf(strrchr(text, ')') + 1,
-				" %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u "
-				"%*u %*u %*d %*d %*d %*d %*d %*d %llu",
-				&ticks),
-			 1);
-	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 static pid_t start_in_root(void)
 {
 	int ready[2];
@@ -487,7 +457,7 @@ static enum wire_source ask(pid_t pid, const char *path, const char *name)
 	request.offsets = &where.start;
 	if (pid) {
 		head.process.pid = (uint32_t)pid;
-		head.process.start_ns = start_of(pid);
+		head.process.start_ns = start_ns(pid);
 	}
 	assert_int_equal(inspect_op_names(&request, &reply), INSPECT_OK);
 	assert_int_equal(reply.n, 1);

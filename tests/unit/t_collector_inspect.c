@@ -29,6 +29,7 @@
 #include "collector/elf_table.h"
 #include "collector/inspect.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/start_ns.h"
 
 struct fixture {
 	uv_loop_t loop;
@@ -86,24 +87,8 @@ static void answered(struct fixture *f, enum inspect_status status)
 /* The identity of a process as /proc shows it. */
 static struct weft_identity identify(pid_t pid)
 {
-	struct weft_identity who = { .pid = (uint32_t)pid };
-	char path[64], text[1024];
-	unsigned long long ticks = 0;
-	FILE *file;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	sscanf(strrchr(text, ')') + 1,
-	       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-	       "%*d %*d %*d %*d %llu",
-	       &ticks);
-	who.start_ns = ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
-	return who;
+	return (struct weft_identity){ .pid = (uint32_t)pid,
+				       .start_ns = start_ns(pid) };
 }
 
 static void on_process(void *ctx, enum inspect_status status,

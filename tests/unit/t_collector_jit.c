@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "collector/jit.h"
+#include "tests/unit/start_ns.h"
 
 /* A process that has JIT code, so its map says. */
 struct target {
@@ -40,26 +41,6 @@ struct fixture {
 static void on_answer(void *ctx)
 {
 	((struct fixture *)ctx)->answers++;
-}
-
-static uint64_t start_ns(pid_t pid)
-{
-	char path[64], text[1024];
-	unsigned long long ticks = 0;
-	FILE *file;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	assert_non_null(file);
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	sscanf(strrchr(text, ')') + 1,
-	       " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d "
-	       "%*d %*d %*d %*d %llu",
-	       &ticks);
-	return ticks * (1000000000 / (uint64_t)sysconf(_SC_CLK_TCK));
 }
 
 static void start_target(struct fixture *f, struct target *t)
