@@ -44,12 +44,13 @@ static void drop(struct kept *entry)
 	*entry = (struct kept){ 0 };
 }
 
-/* An empty place, with bytes to spare below the ceiling. */
-static struct kept *make_room(size_t bytes)
+/* Forget the oldest until there is room for one more, and the rest is below
+ * the ceiling. Keeps entry, if there is one. Returns an empty place. */
+static struct kept *make_room(const struct kept *entry)
 {
 	for (;;) {
 		struct kept *oldest = NULL, *empty = NULL;
-		size_t total = bytes;
+		size_t total = 0;
 
 		for (int i = 0; i < KEPT_MAX; i++) {
 			if (!kept[i].symbols) {
@@ -57,10 +58,11 @@ static struct kept *make_room(size_t bytes)
 				continue;
 			}
 			total += symbols_bytes(kept[i].symbols);
-			if (!oldest || kept[i].used < oldest->used)
+			if (&kept[i] != entry &&
+			    (!oldest || kept[i].used < oldest->used))
 				oldest = &kept[i];
 		}
-		if (empty && (total <= kept_bytes_max || !oldest))
+		if (!oldest || ((empty || entry) && total <= kept_bytes_max))
 			return empty;
 		drop(oldest);
 	}
@@ -99,33 +101,14 @@ static int load_symbols(const struct elf_file *file, struct kept **out)
 		}
 		if (rc)
 			return rc;
-		entry = make_room(symbols_bytes(symbols));
+		entry = make_room(NULL);
 		entry->key = file->key;
 		entry->symbols = symbols;
+		(void)make_room(entry);
 	}
 	entry->used = ++kept_clock;
 	*out = entry;
 	return 0;
-}
-
-/* Those of entry have grown: forget others, until there is room for them. */
-static void settle(const struct kept *entry)
-{
-	for (;;) {
-		size_t total = symbols_bytes(entry->symbols);
-		struct kept *oldest = NULL;
-
-		for (int i = 0; i < KEPT_MAX; i++) {
-			if (!kept[i].symbols || &kept[i] == entry)
-				continue;
-			total += symbols_bytes(kept[i].symbols);
-			if (!oldest || kept[i].used < oldest->used)
-				oldest = &kept[i];
-		}
-		if (total <= kept_bytes_max || !oldest)
-			return;
-		drop(oldest);
-	}
 }
 
 /* Add what was found, if rc says so, and close it. Returns whether it names
@@ -233,7 +216,7 @@ static bool find(struct kept *entry, const struct elf_file *file,
 		case STAGE_DEBUG_FILE:
 			return false;
 		}
-		settle(entry);
+		(void)make_room(entry); /* they have grown */
 	}
 	return true;
 }

@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* weft top: where the time went, by function, stack, process and so on. */
 #include <errno.h>
-#include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/cmd.h"
 #include "query/figure.h"
-#include "query/report.h"
-#include "query/stacks.h"
-#include "query/sums.h"
+#include "query/top.h"
 
-enum by {
-	BY_FUNCTION,
-	BY_STACK,
-	BY_PROCESS,
-	BY_THREAD,
-	BY_BINARY,
-	BY_COUNT
-};
-
-static const char *const by_words[BY_COUNT + 1] = {
+static const char *const by_words[TOP_BY_COUNT + 1] = {
 	"function", "stack", "process", "thread", "binary", NULL,
 };
 
@@ -60,376 +48,6 @@ static const struct cli_command command = {
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
 };
-
-/* A row that has been added up. */
-struct row {
-	char *name;    /* owned: function, path, folded stack or comm */
-	char *more;    /* owned: binary of a function, exe of a process */
-	char *service; /* owned, or NULL */
-	int64_t id, pid, tid; /* what there is of them, else 0 */
-	struct tally self, total;
-	struct ends *ends; /* owned; of a process, else NULL */
-};
-
-struct top {
-	struct report report;
-	struct stacks *stacks; /* owned; NULL by process and thread */
-	enum by by;
-	bool is_estimated;
-	int64_t pid;
-	int64_t trace;
-	char hex[33];
-	struct row *rows; /* owned */
-	size_t n_rows;
-	struct tally all;
-	struct ends ends; /* of all; not by thread */
-};
-
-static void top_release(struct top *top)
-{
-	size_t i;
-
-	for (i = 0; i < top->n_rows; i++) {
-		free(top->rows[i].name);
-		free(top->rows[i].more);
-		free(top->rows[i].service);
-		free(top->rows[i].ends);
-	}
-	free(top->rows);
-	stacks_free(top->stacks);
-	report_close(&top->report);
-}
-
-static struct row *add_row(struct top *top, const char *name, const char *more,
-			   const char *service)
-{
-	struct row *grown = top->rows, *row;
-
-	if ((top->n_rows & (top->n_rows - 1)) == 0) /* a power of two: full */
-		grown = reallocarray(top->rows,
-				     top->n_rows ? 2 * top->n_rows : 1,
-				     sizeof(*grown));
-	if (!grown)
-		return NULL;
-	top->rows = grown;
-	row = &grown[top->n_rows++];
-	*row = (struct row){ .name = strdup(name), .more = strdup(more) };
-	if (service)
-		row->service = strdup(service);
-	if (!row->name || !row->more || (service && !row->service))
-		return NULL;
-	return row;
-}
-
-static int no_memory(struct weft_err *err)
-{
-	return weft_fail(err, -ENOMEM, "out of memory for the rows of top");
-}
-
-static int query(struct top *top, size_t part, enum query_sql id,
-		 sqlite3_stmt **stmt, struct weft_err *err)
-{
-	int rc = range_query(&top->report.range, part, top->report.db, id, stmt,
-			     err);
-
-	if (rc)
-		return rc;
-	if (top->pid)
-		sqlite3_bind_int64(*stmt, 4, top->pid);
-	if (top->trace)
-		sqlite3_bind_int64(*stmt, 5, top->trace);
-	return 0;
-}
-
-static int add_stacks(struct top *top, size_t part, struct weft_err *err)
-{
-	enum query_sql id = top->trace ? QUERY_SQL_TOP_STACKS_TRACE
-			    : top->report.range.is_whole
-				    ? QUERY_SQL_TOP_STACKS_WHOLE
-				    : QUERY_SQL_TOP_STACKS_PART;
-	struct tally tally;
-	sqlite3_stmt *stmt;
-	int rc;
-
-	rc = query(top, part, id, &stmt, err);
-	if (rc)
-		return rc;
-	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		if (top->trace)
-			tally = ledger_tally(&top->report.ledger, stmt, 1);
-		else
-			tally = tally_of_shape(
-				(uint64_t)sqlite3_column_int64(stmt, 1),
-				(uint64_t)sqlite3_column_int64(stmt, 2));
-		stacks_add(top->stacks, sqlite3_column_int64(stmt, 0), &tally);
-	}
-	return rc;
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	return strcmp(x->name, y->name);
-}
-
-/* Stacks that differ only in addresses read the same: make them one row. */
-static void merge_stacks(struct top *top)
-{
-	size_t i, kept = 0;
-
-	if (top->n_rows)
-		qsort(top->rows, top->n_rows, sizeof(*top->rows),
-		      compare_names);
-	for (i = 1; i < top->n_rows; i++) {
-		struct row *row = &top->rows[i];
-
-		if (strcmp(top->rows[kept].name, row->name)) {
-			top->rows[++kept] = *row;
-			continue;
-		}
-		tally_add(&top->rows[kept].self, &row->self);
-		tally_add(&top->rows[kept].total, &row->total);
-		free(row->name);
-		free(row->more);
-	}
-	if (top->n_rows)
-		top->n_rows = kept + 1;
-}
-
-/* One row per text, its name. */
-static int rows_of_stacks(struct top *top, struct weft_err *err)
-{
-	const char *names[STACKS_FRAMES_MAX];
-	const struct tally *tally;
-	size_t at = 0, i, n, size;
-	struct row *row;
-	char *folded;
-	int64_t id;
-	FILE *text;
-
-	while ((at = stacks_next(top->stacks, at, &id, &tally))) {
-		text = open_memstream(&folded, &size);
-		if (!text)
-			return no_memory(err);
-		n = stacks_names(top->stacks, id, names);
-		for (i = 0; i < n; i++)
-			fprintf(text, "%s%s", i ? ";" : "", names[i]);
-		if (fclose(text))
-			return no_memory(err);
-		row = add_row(top, folded, "", NULL);
-		free(folded);
-		if (!row)
-			return no_memory(err);
-		row->id = id;
-		row->self = row->total = *tally;
-	}
-	merge_stacks(top);
-	return 0;
-}
-
-static int rows_of_functions(struct top *top, struct weft_err *err)
-{
-	struct stacks_row *found;
-	struct row *row;
-	size_t n, i;
-
-	stacks_sum(top->stacks,
-		   top->by == BY_BINARY ? STACKS_BY_BINARY : STACKS_BY_FUNCTION,
-		   &found, &n);
-	for (i = 0; i < n; i++) {
-		if (found[i].total.count == 0)
-			continue;
-		row = add_row(top, found[i].name,
-			      top->by == BY_BINARY ? "" : found[i].binary,
-			      NULL);
-		if (!row)
-			return no_memory(err);
-		row->self = found[i].self;
-		row->total = found[i].total;
-	}
-	return 0;
-}
-
-static int load_stacks(struct top *top, struct weft_err *err)
-{
-	size_t i;
-	int rc;
-
-	rc = stacks_load(&top->stacks, top->report.db, err);
-	for (i = 0; i < top->report.range.n_parts && !rc; i++)
-		rc = add_stacks(top, i, err);
-	if (rc)
-		return rc;
-	top->all = stacks_quality(top->stacks)->all;
-	top->ends = stacks_quality(top->stacks)->ends;
-	if (top->by == BY_STACK)
-		return rows_of_stacks(top, err);
-	return rows_of_functions(top, err);
-}
-
-static const char *column_text(sqlite3_stmt *stmt, int column)
-{
-	return (const char *)sqlite3_column_text(stmt, column);
-}
-
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
-/* Add a row of a process or thread to the one before if they are the same. */
-static int add_task(struct top *top, sqlite3_stmt *stmt,
-		    const struct tally *tally)
-{
-	int64_t id = sqlite3_column_int64(stmt, 0);
-	struct row *row = top->n_rows ? &top->rows[top->n_rows - 1] : NULL;
-
-	if (!row || row->id != id) {
-		row = add_row(top, or_empty(column_text(stmt, 3)),
-			      or_empty(column_text(stmt, 5)),
-			      column_text(stmt, 4));
-		if (!row)
-			return -ENOMEM;
-		row->id = id;
-		row->pid = sqlite3_column_int64(stmt, 1);
-		row->tid = sqlite3_column_int64(stmt, 2);
-	}
-	tally_add(&row->self, tally);
-	row->total = row->self;
-	tally_add(&top->all, tally);
-	return 0;
-}
-
-/* How the stacks ended that add_task() has added a tally of, from column on. */
-static int add_ends(struct top *top, sqlite3_stmt *stmt, int column,
-		    const struct tally *tally)
-{
-	struct row *row = &top->rows[top->n_rows - 1];
-	enum ends_status status = ends_parse_status(column_text(stmt, column));
-	unsigned reason = ends_parse_reason(column_text(stmt, column + 1));
-
-	if (!row->ends)
-		row->ends = calloc(1, sizeof(*row->ends));
-	if (!row->ends)
-		return -ENOMEM;
-	ends_add(row->ends, status, reason, tally);
-	ends_add(&top->ends, status, reason, tally);
-	return 0;
-}
-
-/* All threads: a pass over all samples, then the names of who has any. */
-static int load_threads(struct top *top, size_t part, struct weft_err *err)
-{
-	struct db *db = top->report.db;
-	struct sums sums = { 0 };
-	struct tally tally;
-	sqlite3_stmt *stmt;
-	size_t i;
-	int rc;
-
-	rc = query(top, part, QUERY_SQL_TOP_SAMPLES, &stmt, err);
-	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
-		tally = ledger_sample(&top->report.ledger,
-				      sqlite3_column_int64(stmt, 1),
-				      sqlite3_column_double(stmt, 2),
-				      sqlite3_column_double(stmt, 3));
-		rc = sums_add(&sums, sqlite3_column_int64(stmt, 0), &tally, 0,
-			      0);
-		if (rc)
-			rc = no_memory(err);
-	}
-	for (i = 0; !rc && i < sums.n; i++) {
-		rc = query(top, part, QUERY_SQL_TOP_THREAD, &stmt, err);
-		if (rc)
-			break;
-		sqlite3_bind_int64(stmt, 5, sums.rows[i].key);
-		rc = db_step(db, stmt, err);
-		if (rc > 0)
-			rc = add_task(top, stmt, &sums.rows[i].tally)
-				     ? no_memory(err)
-				     : 0;
-	}
-	sums_release(&sums);
-	return rc;
-}
-
-static int load_tasks(struct top *top, size_t part, struct weft_err *err)
-{
-	bool whole = top->report.range.is_whole;
-	int after = top->is_estimated ? 11 : 8; /* the tally's columns */
-	struct tally tally;
-	sqlite3_stmt *stmt;
-	enum query_sql id;
-	int rc;
-
-	if (top->by == BY_THREAD && !top->trace)
-		return load_threads(top, part, err);
-	if (top->by == BY_THREAD)
-		id = QUERY_SQL_TOP_THREADS_TRACE;
-	else if (top->trace)
-		id = QUERY_SQL_TOP_PROCESSES_TRACE;
-	else
-		id = whole ? QUERY_SQL_TOP_PROCESSES_WHOLE
-			   : QUERY_SQL_TOP_PROCESSES_PART;
-	rc = query(top, part, id, &stmt, err);
-	if (rc)
-		return rc;
-	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		if (top->is_estimated)
-			tally = ledger_tally(&top->report.ledger, stmt, 6);
-		else
-			tally = tally_of_shape(
-				(uint64_t)sqlite3_column_int64(stmt, 6),
-				(uint64_t)sqlite3_column_int64(stmt, 7));
-		if (add_task(top, stmt, &tally) ||
-		    (top->by == BY_PROCESS &&
-		     add_ends(top, stmt, after, &tally)))
-			return no_memory(err);
-	}
-	return rc;
-}
-
-static int descending(double a, double b)
-{
-	return a > b ? -1 : a < b;
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	int order = descending(x->self.weight, y->self.weight);
-
-	if (!order)
-		order = descending(x->total.weight, y->total.weight);
-	if (!order)
-		order = strcmp(x->name, y->name);
-	if (!order)
-		order = strcmp(x->more, y->more);
-	if (!order)
-		order = x->id < y->id ? -1 : x->id > y->id;
-	return order;
-}
-
-static int load(struct top *top, struct weft_err *err)
-{
-	size_t i;
-	int rc = 0;
-
-	if (top->by == BY_PROCESS || top->by == BY_THREAD)
-		for (i = 0; i < top->report.range.n_parts && !rc; i++)
-			rc = load_tasks(top, i, err);
-	else
-		rc = load_stacks(top, err);
-	if (rc)
-		return rc;
-	if (top->all.count == 0)
-		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
-				 db_path(top->report.db),
-				 top->is_estimated ? " in its detail" : "");
-	qsort(top->rows, top->n_rows, sizeof(*top->rows), compare_rows);
-	return 0;
-}
 
 /* The interval of an estimated value of which there is a sample. */
 static struct stats_interval value_interval(const struct tally *t)
@@ -470,7 +88,7 @@ static void fill_ends(const struct ends *ends, struct table *t)
 	table_text(t, reason ? reason : "-");
 }
 
-static void fill_row(const struct top *top, const struct row *row,
+static void fill_row(const struct top *top, const struct top_row *row,
 		     struct table *t)
 {
 	const char *unit = top->report.range.unit;
@@ -478,7 +96,7 @@ static void fill_row(const struct top *top, const struct row *row,
 
 	table_text(t, FIGURE(figure_share, &row->self, &top->all));
 	table_text(t, FIGURE(figure_share_interval, &row->self, &top->all));
-	if (top->by == BY_FUNCTION || top->by == BY_BINARY) {
+	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY) {
 		table_text(t, FIGURE(figure_share, &row->total, &top->all));
 		table_text(t, FIGURE(figure_share_interval, &row->total,
 				     &top->all));
@@ -490,25 +108,26 @@ static void fill_row(const struct top *top, const struct row *row,
 				   ? "-"
 				   : FIGURE(figure_value_interval,
 					    value_interval(&row->self), unit));
-	if (top->by == BY_PROCESS || top->by == BY_THREAD)
+	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)
 		table_text(t, dashed(number, sizeof(number), row->pid));
-	if (top->by == BY_THREAD)
+	if (top->by == TOP_BY_THREAD)
 		table_text(t, dashed(number, sizeof(number), row->tid));
 	table_text(t, row->name);
-	if (top->by == BY_FUNCTION)
+	if (top->by == TOP_BY_FUNCTION)
 		table_text(t, base_name(row->more));
-	if (top->by == BY_PROCESS || top->by == BY_THREAD)
+	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)
 		table_text(t, row->service ? row->service : row->more);
-	if (top->by == BY_PROCESS)
+	if (top->by == TOP_BY_PROCESS)
 		fill_ends(row->ends, t);
 }
 
 static size_t choose_columns(const struct top *top, struct table_column *to)
 {
-	static const char *const names[BY_COUNT] = { "FUNCTION", "STACK",
-						     "COMM", "COMM", "BINARY" };
-	bool has_total = top->by == BY_FUNCTION || top->by == BY_BINARY;
-	bool is_task = top->by == BY_PROCESS || top->by == BY_THREAD;
+	static const char *const names[TOP_BY_COUNT] = { "FUNCTION", "STACK",
+							 "COMM", "COMM",
+							 "BINARY" };
+	bool has_total = top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY;
+	bool is_task = top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD;
 	size_t n = 0;
 
 	to[n++] = (struct table_column){ has_total ? "SELF %" : "SHARE %",
@@ -526,17 +145,18 @@ static size_t choose_columns(const struct top *top, struct table_column *to)
 		to[n++] = (struct table_column){ "95 %", TABLE_RIGHT };
 	if (is_task)
 		to[n++] = (struct table_column){ "PID", TABLE_RIGHT };
-	if (top->by == BY_THREAD)
+	if (top->by == TOP_BY_THREAD)
 		to[n++] = (struct table_column){ "TID", TABLE_RIGHT };
 	to[n++] = (struct table_column){ names[top->by],
-					 top->by == BY_STACK ? TABLE_CUT_START
-							     : TABLE_CUT_END };
-	if (top->by == BY_FUNCTION)
+					 top->by == TOP_BY_STACK
+						 ? TABLE_CUT_START
+						 : TABLE_CUT_END };
+	if (top->by == TOP_BY_FUNCTION)
 		to[n++] = (struct table_column){ "BINARY", TABLE_CUT_END };
 	if (is_task)
 		to[n++] = (struct table_column){ "SERVICE OR PROGRAM",
 						 TABLE_CUT_END };
-	if (top->by == BY_PROCESS) {
+	if (top->by == TOP_BY_PROCESS) {
 		to[n++] = (struct table_column){ "COMPLETE %", TABLE_RIGHT };
 		to[n++] = (struct table_column){ "TRUNCATED %", TABLE_RIGHT };
 		to[n++] = (struct table_column){ "BROKEN %", TABLE_RIGHT };
@@ -554,11 +174,11 @@ static void print_quality(const struct top *top)
 		q = stacks_quality(top->stacks);
 		named_print(&q->named, &q->all, stdout);
 	}
-	if (top->by == BY_THREAD)
+	if (top->by == TOP_BY_THREAD)
 		return;
 	ends_describe(&top->ends, line, sizeof(line));
 	printf("stacks: %s%s\n", line,
-	       top->by == BY_PROCESS ? "; in a row, of its own" : "");
+	       top->by == TOP_BY_PROCESS ? "; in a row, of its own" : "");
 }
 
 /* What can be said of a function that is not in the list. */
@@ -584,7 +204,8 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 	int rc;
 
 	if (!t)
-		return no_memory(err);
+		return weft_fail(err, -ENOMEM,
+				 "out of memory for the rows of top");
 	report_print_heading(&top->report);
 	if (top->trace)
 		printf("trace %s, ", top->hex);
@@ -604,7 +225,7 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 	putchar('\n');
 	if (n < top->n_rows)
 		printf("%zu more; -n 0 prints all\n", top->n_rows - n);
-	if (top->by == BY_FUNCTION && !top->is_estimated)
+	if (top->by == TOP_BY_FUNCTION && !top->is_estimated)
 		print_absent(top);
 	if (ledger_describe_loss(&top->report.ledger, loss, sizeof(loss)))
 		printf("%s\n", loss);
@@ -635,17 +256,17 @@ static void json_ends(struct json *j, const struct ends *ends)
 }
 
 static void json_row(const struct top *top, struct json *j,
-		     const struct row *row)
+		     const struct top_row *row)
 {
 	json_object(j, NULL);
 	json_text(j, by_words[top->by], row->name);
-	if (top->by == BY_FUNCTION)
+	if (top->by == TOP_BY_FUNCTION)
 		json_text(j, "binary", row->more);
-	if (top->by == BY_STACK)
+	if (top->by == TOP_BY_STACK)
 		json_int(j, "stack_id", row->id);
-	if (top->by == BY_PROCESS || top->by == BY_THREAD) {
+	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD) {
 		json_int(j, "pid", row->pid);
-		if (top->by == BY_THREAD)
+		if (top->by == TOP_BY_THREAD)
 			json_int(j, "tid", row->tid);
 		json_text(j, "exe", row->more);
 		json_text(j, "service", row->service);
@@ -653,7 +274,7 @@ static void json_row(const struct top *top, struct json *j,
 	if (row->ends)
 		json_ends(j, row->ends);
 	json_tally(top, j, "self", &row->self);
-	if (top->by == BY_FUNCTION || top->by == BY_BINARY)
+	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY)
 		json_tally(top, j, "total", &row->total);
 	json_end_object(j);
 }
@@ -678,7 +299,7 @@ static void print_json(const struct top *top, size_t n)
 		json_real(&j, "complete_share",
 			  tally_share(&q->complete, &q->all));
 	}
-	if (top->by != BY_THREAD)
+	if (top->by != TOP_BY_THREAD)
 		json_ends(&j, &top->ends);
 	if (!top->is_estimated) {
 		json_real(&j, "absent_share_hi", stats_absent(all));
@@ -693,12 +314,12 @@ static void print_json(const struct top *top, size_t n)
 	json_end_object(&j);
 }
 
-/* Returns BY_COUNT for a word that is none. */
-static enum by parse_by(const char *word)
+/* Returns TOP_BY_COUNT for a word that is none. */
+static enum top_by parse_by(const char *word)
 {
-	enum by by = 0;
+	enum top_by by = 0;
 
-	while (by < BY_COUNT && strcmp(word, by_words[by]) != 0)
+	while (by < TOP_BY_COUNT && strcmp(word, by_words[by]) != 0)
 		by++;
 	return by;
 }
@@ -709,13 +330,7 @@ static int run(struct top *top, const struct top_opts *opts, const char *file,
 	size_t n;
 	int rc;
 
-	rc = report_open(&top->report, &opts->common, file, err);
-	if (!rc && opts->trace)
-		rc = report_find_trace(&top->report, opts->trace, &top->trace,
-				       top->hex, err);
-	top->is_estimated = top->trace || top->by == BY_THREAD;
-	if (!rc)
-		rc = load(top, err);
+	rc = top_load(top, &opts->common, file, opts->trace, err);
 	if (rc)
 		return rc;
 	db_release(top->report.db);
@@ -739,7 +354,7 @@ int cmd_top(int argc, char **argv)
 	if (rc >= 0)
 		return rc;
 	top.by = parse_by(opts.by);
-	if (top.by == BY_COUNT) {
+	if (top.by == TOP_BY_COUNT) {
 		near = weft_nearest(opts.by, by_words);
 		return cli_usage(&command, "--by cannot be '%s'%s%s%s", opts.by,
 				 near ? "; did you mean '" : "",
