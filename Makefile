@@ -281,13 +281,15 @@ bench:
 	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
 
 # ---- bench: programs that tools/bench measures with
-BENCH := $(patsubst %,$(B)/bench/%,stopwatch store_rows generate build_table)
+BENCH := $(patsubst %,$(B)/bench/%,stopwatch store_rows generate build_table \
+	empty_program)
 
 $(B)/bench/stopwatch: $(B)/tools/bench/stopwatch.o $(B)/store.a
 $(B)/bench/store_rows: $(B)/tools/bench/store_rows.o \
 		$(B)/tools/bench/service.o $(B)/store.a
 $(B)/bench/generate: $(B)/tools/bench/generate.o \
 		$(B)/tools/bench/service.o $(B)/store.a
+$(B)/bench/empty_program: $(B)/tools/bench/empty_program.o
 $(B)/bench/build_table: $(B)/tools/bench/build_table.o $(B)/collector.a \
 		$(B)/store.a
 $(BENCH):

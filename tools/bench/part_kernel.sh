@@ -4,7 +4,9 @@
 # Kernel time of one sample, ours against bpftrace, as the kernel itself times
 # programs; both at once, on stacks of known depth on every CPU, with and
 # without frame pointers and unwind tables, and on programs as Debian ships
-# them. Both count stacks, no more; one row has our detail, too.
+# them. Both count stacks, no more; one row has our detail, too. A program that
+# does nothing is timed at the same time: what the statistics themselves cost
+# is in the figures of both, and taken off both in the ratios.
 set -eu
 bench=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/bench/measure.sh
@@ -76,6 +78,7 @@ measure_both() {
 		sleep 0.2
 	done
 	bpftrace_cost >"$dir/cost"
+	"$WEFT_BUILD/bench/empty_program" $slice >"$dir/floor"
 	wait $recorder
 	bpftrace_cost >>"$dir/cost"
 	stop_peer
@@ -89,11 +92,12 @@ measure_both() {
 		FROM stack_total t JOIN stack s ON s.id = t.stack_id
 		JOIN process p ON p.id = t.process_id" | tr '|\n' '  '
 	awk 'NR == 1 { ns = $1; n = $2 }
-		END { printf "%.1f\n", ($1 - ns) / ($2 - n) }' "$dir/cost"
+		END { printf "%.1f ", ($1 - ns) / ($2 - n) }' "$dir/cost"
+	cat "$dir/floor"
 }
 
 # measure NAME COMM START...: one load; a line of $dir/of_NAME for each time:
-# ours, % of samples on the load, frames, theirs
+# ours, % of samples on the load, frames, theirs, a program's that does nothing
 measure() {
 	name=$1
 	comm=$2
@@ -112,7 +116,7 @@ row() {
 	cut -d ' ' -f 3 "$dir/of_$2" >"$dir/frames"
 	cut -d ' ' -f 4 "$dir/of_$2" >"$dir/bpftrace"
 	paste -d ' ' "$dir/of_$2" "$dir/of_$3" |
-		awk '{ printf "%.3f\n", $1 / $8 }' >"$dir/ratio"
+		awk '{ printf "%.3f\n", ($1 - $5) / ($9 - $10) }' >"$dir/ratio"
 	printf '%-32s %6s %8s %-17s %8s %-17s %6s %-14s %5s %5s\n' "$1" \
 		"$(median "$dir/frames")" \
 		"$(median "$dir/weft")" "$(spread "$dir/weft")" \
@@ -167,6 +171,9 @@ done
 row "depth 20, pointers, detail 1/10" detail detail ""
 row "python3" python3 python3 0.5
 row "cc1 -O3" cc1 cc1 0.5
+cut -d ' ' -f 5 "$dir"/of_* >"$dir/floor"
+echo "$(median "$dir/floor") ns ($(spread "$dir/floor")) are the statistics';" \
+	"ratios are without"
 echo "* against what bpftrace costs with frame pointers; without them it sees a" \
 	"frame or two"
 echo "on it: % of samples that were on the load; if fewer than 95, the machine" \
