@@ -218,6 +218,50 @@ unwind-doubles: $(B)/unwind/compare $(B)/unwind/at_syscall
 .PHONY: unwind-doubles
 # ---- end of unwind
 
+# ---- tls: writers of trace context, one for each way in which a thread's record
+# can be found. Words as for unwind: a libc, how the variable is accessed, how
+# the executable is linked; lib-* are the libraries.
+TLS_GLIBC := exe-glibc-gnu-pie exe-glibc-gnu-nopie exe-glibc-gnu2-pie \
+	exe-glibc-gnu2-nopie exe-glibc-gnu-static exe-glibc-gnu2-staticpie \
+	exe-glibc-gnu-pie-lld start-glibc-gnu start-glibc-gnu2 start-glibc-ie \
+	opener-glibc lib-glibc-gnu.so lib-glibc-gnu2.so lib-glibc-ie.so \
+	lib-glibc-gnu2-large.so lib-glibc-none.so
+TLS_MUSL := exe-musl-gnu-pie exe-musl-gnu2-pie exe-musl-gnu-static \
+	start-musl-gnu start-musl-gnu2 opener-musl lib-musl-gnu.so \
+	lib-musl-gnu2.so
+TLS_DIR := $(B)/load/tls
+tls_gnu := -mtls-dialect=gnu
+tls_gnu2 := -mtls-dialect=gnu2
+tls_ie := -ftls-model=initial-exec
+tls_none := -DTLS_NO_CODE
+tls_large := -DTLS_LARGE
+tls_pie := -fPIE -pie -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+tls_nopie := -fno-PIE -no-pie -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
+tls_static := -fno-PIE -static
+tls_staticpie := -fPIE -static-pie
+tls_lld := -fuse-ld=lld
+tls_words = $(subst -, ,$*)
+tls_cc = $(if $(filter musl,$(tls_words)),musl-gcc,$(CC))
+tls_flags = -std=c11 -D_GNU_SOURCE -O2 -g -I. $(WARN) \
+	$(foreach word,$(wordlist 2,9,$(tls_words)),$(tls_$(word)))
+$(TLS_DIR)/exe-%: tests/load/tls/main.c tests/load/tls/slot.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(tls_cc) $(tls_flags) -o $@ $(filter %.c,$^) -pthread
+$(TLS_DIR)/lib-%.so: tests/load/tls/slot.c
+	@mkdir -p $(@D)
+	$(Q)$(tls_cc) $(tls_flags) -fPIC -shared -o $@ $<
+$(TLS_DIR)/start-%: tests/load/tls/main.c $(TLS_DIR)/lib-%.so $(KNOWN_HEADERS)
+	$(Q)$(tls_cc) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-$*.so \
+		-Wl,-rpath,'$$ORIGIN' -pthread
+$(TLS_DIR)/opener-%: tests/load/tls/main.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(tls_cc) $(tls_flags) -DTLS_OPENS -o $@ $< -pthread
+tls-writers: $(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
+	$(TLS_MUSL:%=$(TLS_DIR)/%))
+.PHONY: tls-writers
+tests: tls-writers
+# ---- end of tls
+
 # Lines as inspectors tell them, for tests/interop/40-addr2line.sh.
 $(B)/lines/ask_lines: $(B)/tests/lines/ask_lines.o $(B)/collector.a \
 		$(B)/store.a
@@ -262,11 +306,12 @@ check-lint:
 # Hours: many kills, long attribution, all ways to build the known chains.
 check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
-		NAMES_MANY=3000 NAMES_BUILDS=all \
+		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 \
 		JIT_MODES="swap grow anew late" \
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \
+		tests/live/61-tls-models.sh \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.

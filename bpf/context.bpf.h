@@ -105,7 +105,7 @@ static __always_inline __u8 read_record(__u64 slot_address,
 static __always_inline __u8 read_context(struct task_struct *task,
 					 struct weft_sample *s)
 {
-	const struct weft_context_entry *e;
+	struct weft_context_entry *e;
 	__u8 status = WEFT_CTX_NO_ENTRY;
 	__u32 pid = s->process.pid;
 	__u64 tp;
@@ -136,6 +136,10 @@ static __always_inline __u8 read_context(struct task_struct *task,
 		if (status == WEFT_CTX_OK)
 			break;
 	}
+	/* Roughly right is enough: CPUs may lose each other's counts. */
+	e->reads++;
+	e->failed += status == WEFT_CTX_E_DTV || status == WEFT_CTX_E_SLOT ||
+		     status == WEFT_CTX_E_RECORD;
 	return status;
 }
 

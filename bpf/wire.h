@@ -288,6 +288,9 @@ struct weft_context_entry {
 	__u8 dtv_stride;
 	__u8 is_glibc;
 	__u8 pad[3];
+	/* Counted by the kernel program: how often it read by this entry, and
+	 * how often what the entry points to was not readable. */
+	__u32 reads, failed;
 };
 
 enum weft_record_kind {

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/context_modules.h"
 
@@ -96,6 +97,13 @@ int modules_read(struct modules *modules, const struct procfs *proc)
 	}
 	procfs_maps_close(&maps);
 	return rc;
+}
+
+uint64_t module_bias(const struct module *module, uint64_t first_vaddr)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return module->start - (first_vaddr & ~(page - 1));
 }
 
 int module_open_reference(const struct procfs *proc,

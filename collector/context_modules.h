@@ -34,6 +34,10 @@ struct modules {
  * errno. */
 int modules_read(struct modules *modules, const struct procfs *proc) MUST_CHECK;
 
+/* What its file's addresses are to be raised by, for the process's; first_vaddr
+ * is that of the file's first loaded segment. */
+uint64_t module_bias(const struct module *module, uint64_t first_vaddr);
+
 /* Open through the mapping of offset 0, as a reference. Returns an fd, or a
  * negative errno. */
 int module_open_reference(const struct procfs *proc,

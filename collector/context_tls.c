@@ -12,19 +12,19 @@
  * Without it the variable stays unresolved: no trace ID is better than a
  * wrong one.
  *
- * Left out: variables of libraries that are only looked up by name, without
- * a relocation (dlsym), which would need the loader's list of modules.
+ * Of a library whose variable is only looked up by name (dlsym) there is no
+ * relocation: glibc's list of loaded files says where its block is. musl keeps
+ * no such list, so there it stays unresolved.
  */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/context_modules.h"
+#include "collector/context_glibc.h"
 #include "collector/context_tls.h"
 
 enum {
 	MODULE_ID_MAX = 4096,
-	SLOTINFO_NODES_MAX = 64,
 	ARGUMENT_POINTER_MIN = 0x10000,
 	VARIABLES_KEPT = 256,
 };
@@ -99,11 +99,8 @@ static void find_variable(const struct search *search,
 static uint64_t find_bias(const struct module *module,
 			  const struct tls_variable *variable)
 {
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-
-	if (variable->is_fixed)
-		return 0;
-	return module->start - (variable->first_vaddr & ~(page - 1));
+	return variable->is_fixed ? 0
+				  : module_bias(module, variable->first_vaddr);
 }
 
 static bool is_offset(int64_t offset)
@@ -180,81 +177,6 @@ static bool resolve_descriptor(const struct search *search,
 	return false;
 }
 
-/* Find an exported object of a loaded module: its address in the process. */
-static int find_object(const struct search *search, size_t at, const char *name,
-		       uint64_t *addr)
-{
-	const struct module *module = &search->modules.module[at];
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	struct tls_variable layout = { 0 };
-	struct elf_dynamic_symbol symbol;
-	struct elf_file file;
-	struct file_key key;
-	int fd, rc;
-
-	if (at >= search->modules.n)
-		return -ENOENT;
-	fd = module_open_reference(search->proc, module, &key);
-	if (fd < 0)
-		return fd;
-	rc = elf_file_open(&file, fd, &key);
-	close(fd);
-	if (rc)
-		return rc;
-	rc = context_find_dynamic(&file, name, &symbol);
-	if (!rc && !elf_file_segments(&file, segments))
-		rc = -EPROTO;
-	if (!rc) {
-		layout.first_vaddr = segments[0].vaddr;
-		*addr = symbol.value + find_bias(module, &layout);
-	}
-	elf_file_close(&file);
-	return rc;
-}
-
-/*
- * The generation at which glibc loaded a module: in _rtld_global there is a
- * list of blocks {length, next, {generation, map}[length]}, indexed by module
- * ID through all of them.
- */
-static int find_generation(const struct search *search, uint64_t module,
-			   uint32_t *out)
-{
-	uint32_t layout[3]; /* bits, count, offset */
-	uint64_t at, head[2], entry[2];
-	int rc = find_object(search, search->modules.libc_at,
-			     "_thread_db_rtld_global__dl_tls_dtv_slotinfo_list",
-			     &at);
-
-	if (!rc)
-		rc = procfs_read_memory(search->proc, at, layout,
-					sizeof(layout));
-	if (!rc)
-		rc = find_object(search, search->modules.loader_at,
-				 "_rtld_global", &at);
-	if (!rc)
-		rc = procfs_read_memory(search->proc, at + layout[2], &at,
-					sizeof(at));
-	for (int i = 0; i < SLOTINFO_NODES_MAX && !rc && at; i++) {
-		rc = procfs_read_memory(search->proc, at, head, sizeof(head));
-		if (rc)
-			break;
-		if (module < head[0]) {
-			rc = procfs_read_memory(search->proc,
-						at + sizeof(head) +
-							module * sizeof(entry),
-						entry, sizeof(entry));
-			if (rc || !entry[1] || entry[0] > UINT32_MAX)
-				return rc ? rc : -ENOENT;
-			*out = (uint32_t)entry[0];
-			return 0;
-		}
-		module -= head[0];
-		at = head[1];
-	}
-	return rc ? rc : -ENOENT;
-}
-
 static bool resolve_module(const struct search *search, uint64_t module,
 			   uint64_t offset, struct weft_context_slot *out)
 {
@@ -264,7 +186,33 @@ static bool resolve_module(const struct search *search, uint64_t module,
 	out->module = (uint32_t)module;
 	out->offset = (int64_t)offset;
 	return search->modules.libc == LIBC_MUSL ||
-	       !find_generation(search, module, &out->min_gen);
+	       !glibc_find_generation(search->proc, &search->modules, module,
+				      &out->min_gen);
+}
+
+/* No relocation names the variable. A block in the static area serves all
+ * threads alike; else each has its own, which its vector knows. */
+static bool resolve_by_name(const struct search *search,
+			    const struct module *module,
+			    const struct tls_variable *v,
+			    struct weft_context_slot *out)
+{
+	struct glibc_block block;
+
+	if (search->modules.libc != LIBC_GLIBC ||
+	    glibc_find_block(search->proc, &search->modules,
+			     find_bias(module, v), &block))
+		return false;
+	if (!block.is_static)
+		return resolve_module(search, block.module, v->value, out);
+	if (block.offset > block_bytes_max)
+		return false;
+#if defined(__aarch64__)
+	out->offset = (int64_t)(block.offset + v->value);
+#else
+	out->offset = (int64_t)(v->value - block.offset);
+#endif
+	return is_offset(out->offset);
 }
 
 static bool resolve(const struct search *search, const struct module *module,
@@ -281,8 +229,9 @@ static bool resolve(const struct search *search, const struct module *module,
 		out->offset = offset;
 		return true;
 	}
-	if (v->model == TLS_BY_NAME ||
-	    procfs_read_memory(search->proc, v->got + find_bias(module, v), got,
+	if (v->model == TLS_BY_NAME)
+		return resolve_by_name(search, module, v, out);
+	if (procfs_read_memory(search->proc, v->got + find_bias(module, v), got,
 			       sizeof(got)))
 		return false;
 	switch (v->model) {

@@ -17,12 +17,24 @@ enum {
 	PRCTL_SETTLE_MS = 20,
 	/* Younger processes mostly end before an answer could be used. */
 	YOUNG_MS = 100,
+	/* Looks that are begun per second, whoever asks; and how many ticks'
+	 * worth may be saved up. */
+	LOOKS_PER_SECOND = 100,
+	LOOKS_SAVED = LOOKS_PER_SECOND,
+	ANNOUNCED_MAX = 256,
+	/* An entry of which more than 90 % of so many reads failed is of no
+	 * use, and failing reads are dear. */
+	JUDGED_READS = 1000,
+	FAILED_PERCENT = 90,
+	JUDGE_MS = 1000,
 };
 
 /* When to look again where nothing was found; the last one repeats. */
-static const uint64_t again_ms[] = { 1000, 5000, 30000, 60000 };
+static const uint64_t again_ms[] = { 300, 1000, 5000, 30000, 60000 };
 /* When to look whether what was found still holds. */
 static const uint64_t refresh_ms = 10000;
+/* How long an entry that failed stays away: doubled each time. */
+static const uint64_t failed_ms = 60000, failed_max_ms = 3600000;
 
 struct watched {
 	struct weft_identity who;
@@ -32,6 +44,15 @@ struct watched {
 	bool is_found; /* the kernel program has an entry */
 	bool is_dead;
 	bool look_again; /* it published something while we looked */
+	bool is_put_off; /* counted as deferred already */
+	bool is_barred;  /* its entry failed: not looked at before due_ns */
+	uint64_t barred_ms;
+};
+
+/* A process that said it published. */
+struct announced {
+	uint32_t pid;
+	uint64_t boot_ns;
 };
 
 struct discovery {
@@ -42,7 +63,11 @@ struct discovery {
 	struct table by_who;
 	struct watched **all; /* owned, as are its elements */
 	size_t n, room;
-	uint64_t deferred;
+	uint64_t deferred, failing;
+	uint32_t looks; /* that may be begun now */
+	uint64_t judged_ns;
+	struct announced announced[ANNOUNCED_MAX]; /* the newest */
+	size_t next_announced;
 };
 
 struct looking {
@@ -67,6 +92,20 @@ static void schedule(struct watched *w, uint64_t after_ms)
 	w->due_ns = clock_boot_ns() + after_ms * MS;
 }
 
+/* What was counted of its reads goes on. */
+static int set_entry(struct discovery *d,
+		     const struct weft_context_entry *entry)
+{
+	struct weft_context_entry before, now = *entry;
+
+	if (!probe_read_context(d->probe, now.process.pid, &before) &&
+	    !memcmp(&before.process, &now.process, sizeof(now.process))) {
+		now.reads = before.reads;
+		now.failed = before.failed;
+	}
+	return probe_set_context(d->probe, &now);
+}
+
 static void found(struct discovery *d, struct watched *w,
 		  const struct inspect_context *c)
 {
@@ -75,7 +114,7 @@ static void found(struct discovery *d, struct watched *w,
 	if (w->is_dead)
 		return;
 	proc = procs_get(d->procs, &w->who);
-	if (probe_set_context(d->probe, &c->entry)) {
+	if (set_entry(d, &c->entry)) {
 		d->deferred++; /* table full: its samples have no context */
 		schedule(w, again_ms[0]);
 		return;
@@ -101,6 +140,30 @@ static void not_found(struct discovery *d, struct watched *w)
 	w->tries++;
 }
 
+/* Whether what the kernel program could read of an entry is worth its cost. */
+static void judge(struct discovery *d, struct watched *w)
+{
+	struct weft_context_entry e;
+
+	if (probe_read_context(d->probe, w->who.pid, &e) ||
+	    e.reads < JUDGED_READS)
+		return;
+	if ((uint64_t)e.failed * 100 <= (uint64_t)e.reads * FAILED_PERCENT) {
+		w->barred_ms = 0;
+		e.reads = e.failed = 0;
+		(void)!probe_set_context(d->probe, &e);
+		return;
+	}
+	probe_clear_context(d->probe, w->who.pid);
+	w->is_found = false;
+	w->is_barred = true;
+	w->barred_ms = w->barred_ms ? 2 * w->barred_ms : failed_ms;
+	if (w->barred_ms > failed_max_ms)
+		w->barred_ms = failed_max_ms;
+	schedule(w, w->barred_ms);
+	d->failing++;
+}
+
 static void on_context(void *ctx, enum inspect_status status,
 		       const struct inspect_context *c)
 {
@@ -110,6 +173,11 @@ static void on_context(void *ctx, enum inspect_status status,
 
 	free(looking);
 	w->asked = false;
+	if (w->is_barred) {
+		/* Judged while we looked: its time stands. */
+		w->look_again = false;
+		return;
+	}
 	if (status == INSPECT_DEFERRED) {
 		d->deferred++;
 		schedule(w, TICK_MS);
@@ -129,10 +197,24 @@ static void on_context(void *ctx, enum inspect_status status,
 	}
 }
 
+static void put_off(struct discovery *d, struct watched *w)
+{
+	d->deferred += !w->is_put_off;
+	w->is_put_off = true;
+}
+
 static void look(struct discovery *d, struct watched *w)
 {
-	struct looking *looking = malloc(sizeof(*looking));
+	struct looking *looking;
 
+	if (!d->looks) {
+		put_off(d, w); /* it stays due */
+		return;
+	}
+	d->looks--;
+	w->is_put_off = false;
+	w->is_barred = false;
+	looking = malloc(sizeof(*looking));
 	if (looking)
 		*looking = (struct looking){ d, w };
 	if (looking &&
@@ -141,16 +223,22 @@ static void look(struct discovery *d, struct watched *w)
 		return;
 	}
 	free(looking);
-	d->deferred++;
+	put_off(d, w);
 }
 
-/* Look at what is due, and forget the dead. */
+/* Look at what is due, judge what is found, and forget the dead. */
 static void on_tick(uv_timer_t *timer)
 {
 	struct discovery *d = timer->data;
 	uint64_t now = clock_boot_ns();
+	bool is_judging = now - d->judged_ns >= JUDGE_MS * MS;
 	size_t kept = 0;
 
+	d->looks += LOOKS_PER_SECOND * TICK_MS / 1000;
+	if (d->looks > LOOKS_SAVED)
+		d->looks = LOOKS_SAVED;
+	if (is_judging)
+		d->judged_ns = now;
 	for (size_t i = 0; i < d->n; i++) {
 		struct watched *w = d->all[i];
 
@@ -162,6 +250,8 @@ static void on_tick(uv_timer_t *timer)
 			continue;
 		}
 		d->all[kept++] = w;
+		if (is_judging && w->is_found)
+			judge(d, w);
 		if (!w->asked && w->due_ns <= now)
 			look(d, w);
 	}
@@ -182,6 +272,7 @@ int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
 	d->probe = probe;
 	d->inspect = inspect;
 	d->procs = procs;
+	d->looks = LOOKS_SAVED;
 	uv_timer_init(loop, &d->timer);
 	d->timer.data = d;
 	uv_timer_start(&d->timer, on_tick, TICK_MS, TICK_MS);
@@ -225,6 +316,17 @@ static struct watched *watch(struct discovery *d,
 	return w;
 }
 
+static bool has_announced(const struct discovery *d, uint32_t pid,
+			  uint64_t since_ns)
+{
+	for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
+		if (d->announced[i].pid == pid &&
+		    d->announced[i].boot_ns >= since_ns)
+			return true;
+	}
+	return false;
+}
+
 static void on_probe(struct discovery *d, const struct weft_notice *n)
 {
 	struct watched *w = table_find(&d->by_who, hash_who(&n->process),
@@ -235,26 +337,31 @@ static void on_probe(struct discovery *d, const struct weft_notice *n)
 		return;
 	w = watch(d, &n->process);
 	if (!w) {
+		/* Its next sample is to ask again. */
+		probe_ask_again(d->probe, &n->process);
 		d->deferred++;
 		return;
 	}
 	w->due_ns = n->boot_ns;
 	if (proc && proc->born_ns &&
-	    n->boot_ns < proc->born_ns + YOUNG_MS * MS) {
+	    n->boot_ns < proc->born_ns + YOUNG_MS * MS &&
+	    !has_announced(d, n->process.pid, proc->born_ns)) {
 		w->due_ns = proc->born_ns + YOUNG_MS * MS;
-		d->deferred++;
+		put_off(d, w);
 		return;
 	}
 	look(d, w);
 }
 
-static void on_prctl(struct discovery *d, uint32_t pid)
+static void on_prctl(struct discovery *d, uint32_t pid, uint64_t boot_ns)
 {
+	d->announced[d->next_announced] = (struct announced){ pid, boot_ns };
+	d->next_announced = (d->next_announced + 1) % ANNOUNCED_MAX;
 	/* Rare enough that a walk over all does. */
 	for (size_t i = 0; i < d->n; i++) {
 		struct watched *w = d->all[i];
 
-		if (w->who.pid != pid || w->is_dead)
+		if (w->who.pid != pid || w->is_dead || w->is_barred)
 			continue;
 		if (w->asked)
 			w->look_again = true;
@@ -276,7 +383,7 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 	struct weft_identity before;
 
 	if (e->kind == SIDEBAND_PRCTL)
-		on_prctl(d, e->pid);
+		on_prctl(d, e->pid, e->boot_ns);
 	if (e->kind != SIDEBAND_NOTICE)
 		return;
 	if (e->notice.kind == WEFT_NOTICE_PROBE)
@@ -296,4 +403,12 @@ uint64_t discovery_take_deferred(struct discovery *d)
 
 	d->deferred = 0;
 	return deferred;
+}
+
+uint64_t discovery_take_failing(struct discovery *d)
+{
+	uint64_t failing = d->failing;
+
+	d->failing = 0;
+	return failing;
 }

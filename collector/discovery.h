@@ -21,8 +21,14 @@ void discovery_close(struct discovery *d);
 /* Take what concerns us of the side-band; ignores the rest. */
 void discovery_event(struct discovery *d, const struct sideband_event *event);
 
-/* Answers that had to wait since the last call: inspectors were busy, or the
- * process was too young. */
+/* Looks that had to wait since the last call: inspectors were busy, a hundred
+ * were begun in that second, the process was too young, or there was no room
+ * to remember it. */
 uint64_t discovery_take_deferred(struct discovery *d);
+
+/* Processes whose context was given up since the last call, as nearly every
+ * read of it failed: looked at again after a minute, then two, up to an hour.
+ */
+uint64_t discovery_take_failing(struct discovery *d);
 
 #endif

@@ -38,6 +38,7 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[LEDGER_AMBIGUOUS_MAP] = "ambiguous_map",
 	[LEDGER_PROBE_DEFERRED] = "probe_deferred",
 	[LEDGER_THROTTLED] = "throttled",
+	[LEDGER_CONTEXT_FAILING] = "context_failing",
 	[LEDGER_TABLE_PENDING] = "table_pending",
 	[LEDGER_TABLE_REFUSED] = "table_refused",
 	[LEDGER_JIT_NOT_READ] = "jit_not_read",

@@ -20,6 +20,7 @@ enum ledger_entry {
 	LEDGER_AMBIGUOUS_MAP,
 	LEDGER_PROBE_DEFERRED,
 	LEDGER_THROTTLED,
+	LEDGER_CONTEXT_FAILING,
 	LEDGER_TABLE_PENDING, /* samples whose stack ended where the unwind
 				 table of a file was being built */
 	LEDGER_TABLE_REFUSED, /* files whose unwind table found no room */

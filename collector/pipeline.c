@@ -168,6 +168,9 @@ static int merge(struct pipeline *p, const struct waiting *w)
 		rc = batch_ledger(b, 0, LEDGER_PROBE_DEFERRED,
 				  raw->probe_deferred, 0);
 	if (!rc)
+		rc = batch_ledger(b, 0, LEDGER_CONTEXT_FAILING,
+				  raw->context_failing, 0);
+	if (!rc)
 		rc = batch_ledger(b, 0, LEDGER_TABLE_REFUSED,
 				  raw->table_refused, 0);
 	if (!rc)

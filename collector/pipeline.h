@@ -22,7 +22,8 @@ struct raw_interval {
 	struct store_cpu *cpus; /* owned */
 	size_t n_cpus;
 	uint64_t sideband_lost, probe_deferred;
-	uint64_t table_refused; /* files */
+	uint64_t context_failing; /* processes */
+	uint64_t table_refused;   /* files */
 };
 
 void raw_interval_release(struct raw_interval *raw);

@@ -557,6 +557,19 @@ void probe_clear_context(struct probe *p, uint32_t pid)
 				   sizeof(pid), 0);
 }
 
+int probe_read_context(const struct probe *p, uint32_t pid,
+		       struct weft_context_entry *out)
+{
+	return bpf_map__lookup_elem(p->skel->maps.context_entries, &pid,
+				    sizeof(pid), out, sizeof(*out), 0);
+}
+
+void probe_ask_again(struct probe *p, const struct weft_identity *who)
+{
+	(void)bpf_map__delete_elem(p->skel->maps.probes_asked, who,
+				   sizeof(*who), 0);
+}
+
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs)
 {
 	struct bpf_prog_info info = { 0 };

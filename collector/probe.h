@@ -104,6 +104,13 @@ int probe_take_ledger(struct probe *p, uint32_t epoch, uint32_t event,
 int probe_set_context(struct probe *p, const struct weft_context_entry *e);
 void probe_clear_context(struct probe *p, uint32_t pid);
 
+/* Read it back, with how often it was used. -ENOENT: there is none. */
+int probe_read_context(const struct probe *p, uint32_t pid,
+		       struct weft_context_entry *out) MUST_CHECK;
+
+/* Have the next sample of a process ask for its context again. */
+void probe_ask_again(struct probe *p, const struct weft_identity *who);
+
 /* Time and runs of the timer's program since load; 0 without self_cost. */
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs);
 

@@ -144,9 +144,12 @@ static int reap(struct recording *r, struct raw_interval *raw)
 		distrust(r);
 	raw->sideband_lost += procs_take_refused(r->parts.procs);
 	raw->table_refused = unwind_tables_take_refused(r->parts.tables);
-	if (r->parts.discovery)
+	if (r->parts.discovery) {
 		raw->probe_deferred =
 			discovery_take_deferred(r->parts.discovery);
+		raw->context_failing =
+			discovery_take_failing(r->parts.discovery);
+	}
 	return rc;
 }
 

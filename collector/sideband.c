@@ -20,6 +20,7 @@
 #include "collector/clock.h"
 #include "collector/grow.h"
 #include "collector/sideband.h"
+#include "collector/tracefs.h"
 
 enum {
 	RING_PAGES = 256,
@@ -89,28 +90,22 @@ static int open_event(struct perf_event_attr *attr, uint32_t cpu)
 static int open_prctl(uint32_t cpu, int output_fd)
 {
 	static const char filter[] = "option == 0x53564d41 && arg2 == 0";
-	static const char *const paths[] = {
-		"/sys/kernel/tracing/events/syscalls/sys_enter_prctl/id",
-		"/sys/kernel/debug/tracing/events/syscalls/sys_enter_prctl/id",
-	};
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
 		.sample_period = 1,
 		.wakeup_events = 1,
 	};
-	uint64_t id = 0;
-	int fd;
+	char text[24] = "";
+	uint64_t id;
+	int fd = tracefs_open("events/syscalls/sys_enter_prctl/id");
 
-	for (size_t i = 0; i < ARRAY_LEN(paths) && !id; i++) {
-		FILE *f = fopen(paths[i], "re");
-		unsigned long long n;
-
-		if (f && fscanf(f, "%llu", &n) == 1)
-			id = n;
-		if (f)
-			fclose(f);
-	}
-	if (!id)
+	if (fd < 0)
+		return -1;
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	text[strcspn(text, "\n")] = '\0';
+	if (weft_parse_u64(text, 1, UINT32_MAX, &id))
 		return -1;
 	attr.config = id;
 	fd = open_event(&attr, cpu);

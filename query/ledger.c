@@ -37,6 +37,8 @@ static const struct {
 	{ "ambiguous_map", "samples with a frame whose mapping changed" },
 	{ "sideband_lost", "news of processes that found no room" },
 	{ "probe_deferred", "looks for trace context that were put off" },
+	{ "context_failing", "processes given up for a minute or more: their "
+			     "context could hardly ever be read" },
 	{ "throttled", "firings that the kernel held back" },
 	{ "context_ok", "detail samples with a trace ID" },
 	{ "context_null", "no record attached to the thread" },

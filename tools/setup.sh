@@ -15,7 +15,7 @@ core="gcc make pkg-config clang llvm lld bpftool
 	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
 	zlib1g-dev liblzma-dev xz-utils libdebuginfod-dev elfutils
 	libssl-dev libhttp-parser-dev libcmocka-dev libmicrohttpd-dev
-	perl python3 procps libfuse3-dev fuse3 util-linux dwz"
+	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools"
 peers="bpftrace linux-perf g++ openssl gzip redis-server postgresql
 	nginx-light apache2-utils rustc golang-go nodejs
 	openjdk-17-jdk-headless"
@@ -24,7 +24,7 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs gdb g++ musl-tools openssl elfutils rustc
+interop) want="$core nodejs gdb g++ openssl elfutils rustc
 	golang-go libc6-dbg libbinutils-dbg libctf0-dbg" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)

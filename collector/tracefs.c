@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "collector/tracefs.h"
+#include "store/weft.h"
+
+/* A mount of our own that is nowhere in the file tree: containers often have
+ * none, and to mount one for all to see is not ours to do. */
+static int open_unmounted(void)
+{
+	int fs = fsopen("tracefs", FSOPEN_CLOEXEC);
+	int root;
+
+	if (fs < 0)
+		return -errno;
+	root = fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0)
+		       ? -1
+		       : fsmount(fs, FSMOUNT_CLOEXEC, 0);
+	if (root < 0)
+		root = -errno;
+	close(fs);
+	return root;
+}
+
+int tracefs_open(const char *path)
+{
+	static const char *const roots[] = { "/sys/kernel/tracing",
+					     "/sys/kernel/debug/tracing",
+					     NULL };
+	int fd = -1;
+
+	for (size_t i = 0; i < ARRAY_LEN(roots) && fd < 0; i++) {
+		int root = roots[i] ? open(roots[i],
+					   O_PATH | O_DIRECTORY | O_CLOEXEC)
+				    : open_unmounted();
+
+		if (root < 0)
+			continue;
+		fd = openat(root, path, O_RDONLY | O_CLOEXEC);
+		close(root);
+	}
+	return fd < 0 ? -ENOENT : fd;
+}
