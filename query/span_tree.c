@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "query/figure.h"
+#include "query/open_spans.h"
 #include "query/span_tree.h"
 
 enum {
@@ -236,26 +237,6 @@ static int order(struct span_tree *t, struct weft_err *err)
 	return 0;
 }
 
-/* The innermost span that was open: of those, the deepest, then the last to
- * start. */
-static size_t find_by_time(const struct span_tree *t, int64_t unix_ns)
-{
-	size_t found = SIZE_MAX;
-
-	for (size_t i = 0; i < t->n; i++) {
-		const struct span_node *node = &t->nodes[i];
-
-		if (!node->start_ns || node->start_ns > unix_ns ||
-		    node->end_ns < unix_ns)
-			continue;
-		if (found == SIZE_MAX || node->depth > t->nodes[found].depth ||
-		    (node->depth == t->nodes[found].depth &&
-		     node->start_ns >= t->nodes[found].start_ns))
-			found = i;
-	}
-	return found;
-}
-
 static int add_heat(struct heats *h, size_t node, int64_t stack_id,
 		    double weight, struct weft_err *err)
 {
@@ -273,7 +254,8 @@ static int add_heat(struct heats *h, size_t node, int64_t stack_id,
 }
 
 static int load_part(struct span_tree *t, struct report *r, size_t part,
-		     int64_t trace, const struct by_id *ids, struct heats *h,
+		     int64_t trace, const struct by_id *ids,
+		     const struct open_spans *open, struct heats *h,
 		     struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
@@ -294,7 +276,8 @@ static int load_part(struct span_tree *t, struct report *r, size_t part,
 		if (take_id(stmt, 0, id))
 			node = by_id_find(ids, id);
 		if (node == SIZE_MAX)
-			node = find_by_time(t, sqlite3_column_int64(stmt, 1));
+			node = open_spans_at(open,
+					     sqlite3_column_int64(stmt, 1));
 		if (node == SIZE_MAX) {
 			tally_add(&t->outside, &tally);
 			continue;
@@ -344,16 +327,20 @@ static void find_hottest(struct span_tree *t, struct heats *h)
 static int load_samples(struct span_tree *t, struct report *r, int64_t trace,
 			struct weft_err *err)
 {
+	struct open_spans open = { 0 };
 	struct heats heats = { 0 };
 	struct by_id ids;
 	int rc = by_id_make(&ids, t, err);
 
+	if (!rc && open_spans_make(&open, t->nodes, t->n))
+		rc = no_memory(err);
 	for (size_t i = 0; i < r->range.n_parts && !rc; i++)
-		rc = load_part(t, r, i, trace, &ids, &heats, err);
+		rc = load_part(t, r, i, trace, &ids, &open, &heats, err);
 	if (!rc)
 		find_hottest(t, &heats);
 	free(heats.heat);
 	free(ids.index);
+	open_spans_release(&open);
 	/* Children come after their parents. */
 	for (size_t i = t->n; i-- && !rc;) {
 		struct span_node *node = &t->nodes[i];
