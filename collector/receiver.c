@@ -9,12 +9,6 @@
 
 #include "collector/receiver.h"
 
-enum {
-	/* With so many jobs before it, what comes waits in its process, which
-	 * then tells senders to come again. */
-	JOBS_MAX = 16
-};
-
 /* A message is read into place: head, rows, text. */
 struct receiver {
 	struct receiver_opts opts;
@@ -23,6 +17,8 @@ struct receiver {
 	struct otlp_message head;
 	struct span_list spans; /* owned; being read */
 	size_t done;            /* bytes of the message that were read */
+	bool is_dropped;        /* there is no memory for it: read it away */
+	char away[1 << 16];
 	struct receiver_totals totals;
 };
 
@@ -60,6 +56,12 @@ static size_t next_part(struct receiver *r, char **at)
 		return sizeof(r->head) - done;
 	}
 	done -= sizeof(r->head);
+	if (r->is_dropped) {
+		size_t left = rows + r->head.text_size - done;
+
+		*at = r->away;
+		return left < sizeof(r->away) ? left : sizeof(r->away);
+	}
 	if (done < rows) {
 		*at = (char *)r->spans.rows + done;
 		return rows - done;
@@ -69,7 +71,8 @@ static size_t next_part(struct receiver *r, char **at)
 	return r->head.text_size - done;
 }
 
-/* The head is there: make room for the rest. */
+/* The head is there: make room for the rest. Returns false where it cannot be
+ * a head of ours. */
 static bool make_room(struct receiver *r)
 {
 	if (r->head.n > OTLP_SPANS_MAX || r->head.text_size > OTLP_TEXT_MAX)
@@ -78,7 +81,8 @@ static bool make_room(struct receiver *r)
 	r->spans.text_size = r->head.text_size;
 	r->spans.rows = calloc(r->head.n + 1, sizeof(*r->spans.rows));
 	r->spans.text = malloc(r->head.text_size + 1);
-	return r->spans.rows && r->spans.text;
+	r->is_dropped = !r->spans.rows || !r->spans.text;
+	return true;
 }
 
 /* The store checks what rows refer to. */
@@ -86,9 +90,11 @@ static void take_message(struct receiver *r)
 {
 	r->totals.spans += r->head.n;
 	r->totals.rejected += r->head.rejected;
-	if (r->head.n)
-		writer_spans(r->opts.writer, &r->spans);
+	if (r->head.n &&
+	    (r->is_dropped || writer_spans(r->opts.writer, &r->spans)))
+		r->totals.dropped += r->head.n;
 	span_list_release(&r->spans);
+	r->is_dropped = false;
 	r->done = 0;
 }
 
@@ -124,7 +130,7 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	while (writer_queued(r->opts.writer) < JOBS_MAX) {
+	while (writer_span_bytes(r->opts.writer) < RECEIVER_QUEUE_MAX) {
 		if (!read_some(r))
 			return;
 	}

@@ -11,6 +11,13 @@
 
 struct receiver;
 
+enum {
+	/* With so many bytes of spans before it, what comes waits in its
+	 * process, which then tells senders to come again. A message is read
+	 * whole, so that one may be above it. */
+	RECEIVER_QUEUE_MAX = 64 << 20
+};
+
 struct receiver_opts {
 	uv_loop_t *loop;
 	struct otlp_server server; /* consumed, also on failure */
@@ -37,7 +44,8 @@ bool receiver_is_over(const struct receiver *r);
 
 struct receiver_totals {
 	uint64_t spans, rejected;
-	bool has_failed; /* its process died, or made no sense */
+	uint64_t dropped; /* of spans: for want of memory */
+	bool has_failed;  /* its process died, or made no sense */
 };
 void receiver_read_totals(const struct receiver *r,
 			  struct receiver_totals *out);

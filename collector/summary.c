@@ -115,6 +115,12 @@ void summary_log_spans(const struct receiver *receiver)
 
 	receiver_read_totals(receiver, &t);
 	weft_log(WEFT_INFO, "%" PRIu64 " spans were received", t.spans);
+	if (t.dropped)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" of these spans are lost: there was no memory for them",
+			t.dropped);
 	if (t.rejected)
 		weft_log(
 			WEFT_WARN,

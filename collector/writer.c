@@ -34,6 +34,7 @@ struct writer {
 	struct writer_opts opts;
 	struct job *first, *last; /* owned; first is being done, if busy */
 	size_t n_jobs;
+	size_t span_bytes;
 	bool busy;
 	uv_work_t work;
 	uv_timer_t *retry;     /* owned by the loop once closed */
@@ -47,6 +48,12 @@ void span_list_release(struct span_list *l)
 	free(l->rows);
 	free(l->text);
 	*l = (struct span_list){ 0 };
+}
+
+/* Rows, text, and what keeps them. */
+static size_t list_bytes(const struct span_list *l)
+{
+	return sizeof(struct job) + l->n * sizeof(*l->rows) + l->text_size;
 }
 
 static void job_free(struct job *job)
@@ -134,6 +141,8 @@ static void after_job(uv_work_t *work, int status)
 		if (!w->first)
 			w->last = NULL;
 		w->n_jobs--;
+		if (job->kind == JOB_SPANS)
+			w->span_bytes -= list_bytes(&job->spans);
 		if (!job->rc && job->kind == JOB_BATCH)
 			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
 					  job->n_rows);
@@ -212,17 +221,24 @@ void writer_names(struct writer *w, struct name_list *names)
 	start(w);
 }
 
-void writer_spans(struct writer *w, struct span_list *spans)
+int writer_spans(struct writer *w, struct span_list *spans)
 {
-	struct job *job = spans->n ? queue(w, JOB_SPANS) : NULL;
+	struct job *job = queue(w, JOB_SPANS);
 
 	if (!job) {
 		span_list_release(spans);
-		return;
+		return -ENOMEM;
 	}
 	job->spans = *spans;
+	w->span_bytes += list_bytes(spans);
 	*spans = (struct span_list){ 0 };
 	start(w);
+	return 0;
+}
+
+size_t writer_span_bytes(const struct writer *w)
+{
+	return w->span_bytes;
 }
 
 void writer_checkpoint(struct writer *w)

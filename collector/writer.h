@@ -47,8 +47,11 @@ struct span_list {
 
 void span_list_release(struct span_list *l);
 
-/* Queue spans; the list is emptied. */
-void writer_spans(struct writer *w, struct span_list *spans);
+/* Queue spans; the list is emptied. Returns 0, or -ENOMEM: they are dropped. */
+int writer_spans(struct writer *w, struct span_list *spans) MUST_CHECK;
+
+/* Bytes of memory that spans take which are queued or being written. */
+size_t writer_span_bytes(const struct writer *w);
 
 /* Jobs queued or being written. */
 size_t writer_queued(const struct writer *w);
