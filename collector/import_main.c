@@ -139,8 +139,9 @@ static void tell(const struct import *from, const struct otlp_spans *spans,
 		 added, from->file, spans->n - added);
 	if (spans->rejected)
 		weft_log(WEFT_WARN,
-			 "%llu spans were left out: of the first, %s",
-			 (unsigned long long)spans->rejected, spans->why);
+			 "%llu spans were left out: of the first (%s), %s",
+			 (unsigned long long)spans->rejected, spans->where,
+			 spans->why);
 	if (spans->others)
 		weft_log(WEFT_INFO,
 			 "%llu batches of metrics or logs were passed over",

@@ -44,7 +44,16 @@ void otlp_back_to(struct otlp_spans *spans, struct otlp_mark mark)
 	spans->rejected = mark.rejected;
 	spans->others = mark.others;
 	if (!mark.has_why)
-		spans->why[0] = '\0';
+		spans->why[0] = spans->where[0] = '\0';
+}
+
+void otlp_say_where(struct otlp_spans *spans, struct otlp_mark before,
+		    const char *place)
+{
+	if (before.rejected || !spans->rejected)
+		return;
+	snprintf(spans->where, sizeof(spans->where), "%.400s%sspan %zu", place,
+		 *place ? ", " : "", spans->n_before - before.n + 1);
 }
 
 json_t *otlp_string(const char *text, size_t size)
@@ -175,8 +184,10 @@ int otlp_add(struct otlp_spans *spans, const struct otlp_resource *resource,
 	int rc;
 
 	if (fault) {
-		if (!spans->rejected++)
+		if (!spans->rejected++) {
 			snprintf(spans->why, sizeof(spans->why), "%s", fault);
+			spans->n_before = spans->n;
+		}
 		return 0;
 	}
 	rc = GROW(spans->spans, spans->n + 1, spans->room);

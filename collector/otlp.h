@@ -5,7 +5,7 @@
  * plain rows. https://opentelemetry.io/docs/specs/otlp/
  *
  * A span without a usable trace ID or span ID is left out and counted; what
- * is not OTLP at all fails as a whole.
+ * is not OTLP, as a list that is a number, fails as a whole.
  */
 #ifndef WEFT_OTLP_H
 #define WEFT_OTLP_H
@@ -28,7 +28,9 @@ struct otlp_spans {
 	size_t text_size, text_room;
 	size_t text_max; /* of text_size; 0: 4 GiB */
 	uint64_t rejected;
+	size_t n_before; /* spans before the first of them */
 	char why[96];    /* the first was; "" if none */
+	char where[512]; /* it was: "line 3, span 2"; "" if none */
 	uint64_t others; /* batches of other signals: metrics, logs */
 };
 
@@ -84,5 +86,10 @@ struct otlp_mark {
 };
 struct otlp_mark otlp_mark(const struct otlp_spans *spans);
 void otlp_back_to(struct otlp_spans *spans, struct otlp_mark mark);
+
+/* A message is read: if its is the first span that was left out, say where
+ * that is. */
+void otlp_say_where(struct otlp_spans *spans, struct otlp_mark before,
+		    const char *place);
 
 #endif

@@ -286,6 +286,7 @@ static enum MHD_Result finish(struct MHD_Connection *connection,
 	struct answer a = { .is_json = post->is_json };
 	struct weft_err err = { 0 };
 	enum MHD_Result result;
+	char why[sizeof(spans.where) + sizeof(spans.why) + 2];
 	int rc = post->is_too_large    ? -E2BIG
 		 : post->has_no_memory ? -ENOMEM
 		 : post->is_gzip       ? unpack(post)
@@ -309,7 +310,8 @@ static enum MHD_Result finish(struct MHD_Connection *connection,
 	}
 	a.status = status_of(rc);
 	a.rejected = rc ? 0 : spans.rejected;
-	a.message = rc ? err.msg : spans.why;
+	snprintf(why, sizeof(why), "%s: %s", spans.where, spans.why);
+	a.message = rc ? err.msg : why;
 	result = reply(connection, &a);
 	otlp_release(&spans);
 	return result;

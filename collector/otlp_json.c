@@ -5,9 +5,16 @@
  */
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/otlp.h"
+
+/* Where in a document we are, for what is wrong there. */
+struct position {
+	size_t resource, scope, span;
+	const char *wrong; /* NULL: nothing is, or it is no OTLP at all */
+};
 
 /* A member by either of its names; NULL where it is absent or null. */
 static json_t *member(const json_t *object, const char *camel,
@@ -20,7 +27,8 @@ static json_t *member(const json_t *object, const char *camel,
 	return json_is_null(found) ? NULL : found;
 }
 
-/* Digits of either kind, or a number without a fraction. Else 0. */
+/* Digits of either kind, or a number without a fraction; UINT64_MAX where it
+ * is larger. Else 0. */
 static uint64_t to_number(const json_t *value)
 {
 	const char *text = json_string_value(value);
@@ -34,7 +42,9 @@ static uint64_t to_number(const json_t *value)
 	if (json_is_real(value)) {
 		double real = json_real_value(value);
 
-		return real > 0 && real < 9e18 ? (uint64_t)real : 0;
+		if (real >= 1.8e19)
+			return UINT64_MAX;
+		return real > 0 ? (uint64_t)real : 0;
 	}
 	if (!text || *text < '0' || *text > '9')
 		return 0;
@@ -174,6 +184,40 @@ static json_t *to_plain(const json_t *value, int depth)
 	return json_null();
 }
 
+/* Say what is wrong here. */
+static int refuse(struct position *at, const char *wrong)
+{
+	at->wrong = wrong;
+	return -EPROTO;
+}
+
+static bool is_list(const json_t *value)
+{
+	return !value || json_is_array(value);
+}
+
+static bool is_time(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return !value || json_is_number(value) ||
+	       (text && strspn(text, "0123456789") == strlen(text));
+}
+
+/* What has another type than OTLP says is not OTLP. */
+static int check_span(const json_t *span, struct position *at)
+{
+	if (!json_is_object(span))
+		return refuse(at, "it is no object");
+	if (!is_list(member(span, "attributes", NULL)))
+		return refuse(at, "its attributes are no list");
+	if (!is_time(member(span, "startTimeUnixNano",
+			    "start_time_unix_nano")) ||
+	    !is_time(member(span, "endTimeUnixNano", "end_time_unix_nano")))
+		return refuse(at, "its time is no number");
+	return 0;
+}
+
 static int read_span(struct otlp_spans *spans,
 		     const struct otlp_resource *resource, const json_t *span)
 {
@@ -216,48 +260,66 @@ static int read_span(struct otlp_spans *spans,
 
 static int read_scopes(struct otlp_spans *spans,
 		       const struct otlp_resource *resource,
-		       const json_t *scopes)
+		       const json_t *scopes, struct position *at)
 {
 	json_t *scope, *span;
-	size_t i, k;
-	int rc = 0;
+	int rc = is_list(scopes) ? 0 : refuse(at, "its scopeSpans are no list");
 
-	json_array_foreach(scopes, i, scope)
+	json_array_foreach(scopes, at->scope, scope)
 	{
-		json_array_foreach(member(scope, "spans", NULL), k, span)
+		const json_t *list = member(scope, "spans", NULL);
+
+		if (!rc && !json_is_object(scope))
+			rc = refuse(at, "its scopeSpans have what is no "
+					"object");
+		if (!rc && !is_list(list))
+			rc = refuse(at, "its spans are no list");
+		if (rc)
+			return rc;
+		json_array_foreach(list, at->span, span)
 		{
+			rc = check_span(span, at);
 			if (!rc)
 				rc = read_span(spans, resource, span);
+			if (rc)
+				return rc;
 		}
 	}
 	return rc;
 }
 
-static int read_resource(struct otlp_spans *spans, const json_t *from)
+static int read_resource(struct otlp_spans *spans, const json_t *from,
+			 struct position *at)
 {
 	const json_t *r = member(from, "resource", NULL);
+	const json_t *attributes = member(r, "attributes", NULL);
 	struct otlp_resource resource;
-	int rc = otlp_resource_take(
-		&resource, pairs_to_plain(member(r, "attributes", NULL), 0));
+	int rc;
 
+	if (!json_is_object(from))
+		return refuse(at, "it is no object");
+	if (!is_list(attributes))
+		return refuse(at, "its resource's attributes are no list");
+	rc = otlp_resource_take(&resource, pairs_to_plain(attributes, 0));
 	if (!rc)
 		rc = read_scopes(spans, &resource,
-				 member(from, "scopeSpans", "scope_spans"));
+				 member(from, "scopeSpans", "scope_spans"), at);
 	if (!rc)
 		rc = read_scopes(spans, &resource,
 				 member(from, "instrumentationLibrarySpans",
-					"instrumentation_library_spans"));
+					"instrumentation_library_spans"),
+				 at);
 	otlp_resource_release(&resource);
 	return rc;
 }
 
 /* -EPROTO: it is something else. */
-static int read_message(struct otlp_spans *spans, const json_t *message)
+static int read_message(struct otlp_spans *spans, const json_t *message,
+			struct position *at)
 {
 	const json_t *resources =
 		member(message, "resourceSpans", "resource_spans");
 	json_t *from;
-	size_t i;
 	int rc = 0;
 
 	if (!json_is_object(message) ||
@@ -268,28 +330,92 @@ static int read_message(struct otlp_spans *spans, const json_t *message)
 		spans->others++;
 	else if (!resources && json_object_size(message))
 		return -EPROTO;
-	json_array_foreach(resources, i, from)
+	json_array_foreach(resources, at->resource, from)
 	{
-		if (!rc)
-			rc = read_resource(spans, from);
+		at->scope = at->span = 0;
+		rc = read_resource(spans, from, at);
+		if (rc)
+			return rc;
 	}
 	return rc;
 }
 
-static int read_document(struct otlp_spans *spans, const json_t *document)
+static int read_document(struct otlp_spans *spans, const json_t *document,
+			 struct position *at)
 {
 	json_t *message;
 	size_t i;
 	int rc = 0;
 
 	if (!json_is_array(document))
-		return read_message(spans, document);
+		return read_message(spans, document, at);
 	json_array_foreach(document, i, message)
 	{
 		if (!rc)
-			rc = read_message(spans, message);
+			rc = read_message(spans, message, at);
 	}
 	return rc;
+}
+
+/* An integer of more than 64 bits reads as a real: where a double ends, the
+ * last two digits say nothing. */
+static void shorten(char *number, size_t size)
+{
+	char text[32] = "";
+	size_t head = size < sizeof(text) ? size : sizeof(text) - 1;
+
+	if (strspn(number + 1, "0123456789") + 1 < size)
+		return;             /* a real already */
+	memcpy(text, number, head); /* a part of it is too long as well */
+	errno = 0;
+	(void)strtoll(text, NULL, 10);
+	if (errno == ERANGE)
+		memcpy(number + size - 2, "e2", 2);
+}
+
+/*
+ * A copy of text without integers of more than 64 bits, which jansson refuses
+ * and JSON does not: JavaScript writes 1e20 with all its zeros. NULL: out of
+ * memory.
+ */
+static char *without_long_integers(const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+	bool is_string = false;
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, text, size);
+	copy[size] = '\0';
+	for (size_t i = 0; i < size;) {
+		size_t n = 0;
+
+		if (copy[i] == '"')
+			is_string = !is_string;
+		else if (copy[i] == '\\')
+			i++;
+		else if (!is_string)
+			n = strspn(copy + i, "+-0123456789.eE");
+		if (n > 1)
+			shorten(copy + i, n);
+		i += n ? n : 1;
+	}
+	return copy;
+}
+
+static json_t *parse(const char *text, size_t size, json_error_t *fault)
+{
+	/* Programs put NUL into values: no reason to lose all the others. */
+	json_t *document = json_loadb(text, size, JSON_ALLOW_NUL, fault);
+	char *again;
+
+	if (document || json_error_code(fault) != json_error_numeric_overflow)
+		return document;
+	again = without_long_integers(text, size);
+	if (again)
+		document = json_loadb(again, size, JSON_ALLOW_NUL, fault);
+	free(again);
+	return document;
 }
 
 int otlp_read_json(struct otlp_spans *spans, const char *text, size_t size,
@@ -297,6 +423,7 @@ int otlp_read_json(struct otlp_spans *spans, const char *text, size_t size,
 {
 	struct otlp_mark before = otlp_mark(spans);
 	const char *colon = *place ? ": " : "";
+	struct position at = { 0 };
 	json_error_t fault;
 	json_t *document;
 	int rc;
@@ -306,17 +433,25 @@ int otlp_read_json(struct otlp_spans *spans, const char *text, size_t size,
 		text += 3;
 		size -= 3;
 	}
-	/* Programs put NUL into values: no reason to lose all the others. */
-	document = json_loadb(text, size, JSON_ALLOW_NUL, &fault);
+	document = parse(text, size, &fault);
 	if (!document)
 		return weft_fail(err, -EPROTO,
 				 "%s%sthis is no JSON: byte %d: %s", place,
 				 colon, fault.position, fault.text);
-	rc = read_document(spans, document);
+	rc = read_document(spans, document, &at);
 	json_decref(document);
-	if (!rc)
+	if (!rc) {
+		otlp_say_where(spans, before, place);
 		return 0;
+	}
 	otlp_back_to(spans, before);
+	if (at.wrong)
+		return weft_fail(
+			err, rc,
+			"%s%sthis JSON is no OTLP: at resourceSpans "
+			"%zu, scopeSpans %zu, spans %zu (of each, from "
+			"0): %s",
+			place, colon, at.resource, at.scope, at.span, at.wrong);
 	if (rc == -EPROTO)
 		return weft_fail(err, rc,
 				 "%s%sthis JSON is no OTLP: it has no list "

@@ -222,8 +222,10 @@ int otlp_read_proto(struct otlp_spans *spans, const uint8_t *bytes, size_t size,
 	for (size_t i = 0; i < data->n_resource_spans && !rc; i++)
 		rc = read_resource(spans, data->resource_spans[i]);
 	otlp__traces_data__free_unpacked(data, &allocator);
-	if (!rc)
+	if (!rc) {
+		otlp_say_where(spans, before, place);
 		return 0;
+	}
 	otlp_back_to(spans, before);
 	return weft_fail(err, rc, "%s%scannot take in spans: %s", place,
 			 *place ? ": " : "",

@@ -97,7 +97,7 @@ left_out() {
 	run "$weft" import-spans spans
 	expect 0
 	has err "'spans' is cut short"
-	has err '1 spans were left out: of the first, its trace ID'
+	has err '1 spans were left out: of the first \(spans, line 2, span 1\), its trace ID'
 	has err '1 batches of metrics or logs'
 	[ "$(ask 'SELECT count(*) FROM span')" = 1 ]
 	echo '{"resourceMetrics":[]}' >other
@@ -139,15 +139,45 @@ hostile() {
 	recording weft.db
 	cp weft.db before
 	head -c 200000 /dev/zero | tr '\0' '[' >deep
+	{
+		printf '{"resourceSpans":[{"scopeSpans":[{"spans":[{"attributes":['
+		printf '{"key":"k","value":'
+		for _ in $(seq 3000); do
+			printf '{"arrayValue":{"values":['
+		done
+	} >deep_values
+	span "$A" 0000000000000001 whole | head -c 150 >short
+	{
+		span "$A" 0000000000000001 good
+		span "$A" 0000000000000002 good | sed 's/"kind":2/"attributes":2/'
+	} >mistyped
+	# 100 MB of a list that never ends
+	{
+		printf '{"resourceSpans":['
+		head -c 100000000 /dev/zero | tr '\0' '\n'
+		printf '{},'
+	} | gzip -1 >large.gz
 	head -c 3000000 /dev/urandom >noise
 	head -c 100000000 /dev/zero | tr '\0' ' ' | gzip >blank.gz
 	printf '\012\377\377\377\377\377\377\377\377\377\377\001' >varint
-	for file in deep noise varint; do
+	head -c 5000000 /dev/urandom | gzip -1 | head -c 4000000 >cut.gz
+	for file in deep deep_values noise varint mistyped large.gz cut.gz short; do
 		run "$weft" import-spans "$file"
+		cat err
 		expect 1
 		has err "$file"
 		cmp weft.db before
 	done
+	run "$weft" import-spans deep deep_values
+	has err 'deep, line 1: this is no JSON: byte 2049: maximum parsing depth'
+	run "$weft" import-spans deep_values
+	has err 'deep_values, line 1: this is no JSON: byte [0-9]+: maximum parsing depth'
+	run "$weft" import-spans mistyped
+	has err 'mistyped, line 2: this JSON is no OTLP: at resourceSpans 0, scopeSpans 0, spans 0 .*: its attributes are no list'
+	run "$weft" import-spans large.gz
+	has err 'large.gz: this is no JSON: byte 100000'
+	run "$weft" import-spans short
+	has err 'short, line 1: this is no JSON: byte 1[0-9]+: '
 	run "$weft" import-spans blank.gz
 	expect 4
 }

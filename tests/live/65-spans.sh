@@ -40,13 +40,20 @@ check "what parses them has no rights" "$(is "$status" = \
 python3 "$tests/live/65-spans.py" $port >"$dir/answers"
 say <"$dir/answers"
 for expected in json:200 again:200 gzip:200 members:200 chunked:200 proto:200 \
-	empty:200 bad-id:200 no-otlp:400 cut:400 bad-proto:400 type:415 path:404 \
+	empty:200 bad-id:200 types:400 deep:400 cut-gzip:400 no-otlp:400 \
+	cut:400 bad-proto:400 type:415 path:404 \
 	coding:415 bomb:413 large:413 no-gzip:400 amplified:413 last:200; do
 	grep -q "^${expected%:*} ${expected#*:} " "$dir/answers" || echo "$expected"
 done >"$dir/missing"
 say <"$dir/missing"
 check "every request has the answer that OTLP says" \
 	"$(is "$(wc -l <"$dir/missing")" -eq 0)"
+for wrong in 'types 400 .*spans 0 (of each' 'deep 400 .*byte' 'cut 400 .*byte' \
+	'bad-id 200 .*"span 1: its trace ID'; do
+	grep -q "^$wrong" "$dir/answers" || echo "$wrong"
+done >"$dir/missing"
+say <"$dir/missing"
+check "and says where it is wrong" "$(is "$(wc -l <"$dir/missing")" -eq 0)"
 check "what is left out of a request is told" "$(is "$(grep -c \
 	'bad-id.*rejectedSpans":"2"' "$dir/answers")" = 1)"
 kill -INT $recorder

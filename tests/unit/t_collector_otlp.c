@@ -110,6 +110,93 @@ static void generous_with_names_and_numbers(void **state)
 	otlp_release(&spans);
 }
 
+/* As JavaScript writes doubles; also where a text has as many digits. */
+static void integers_of_any_length_are_numbers(void **state)
+{
+	static const char value[] = ",\"attributes\":["
+				    "{\"key\":\"d\",\"value\":{\"doubleValue\":"
+				    "100000000000000000000}},"
+				    "{\"key\":\"m\",\"value\":{\"doubleValue\":"
+				    "-123456789012345678901234567890123456}},"
+				    "{\"key\":\"i\",\"value\":{\"intValue\":"
+				    "1767225600000000001}},"
+				    "{\"key\":\"s\",\"value\":{\"stringValue\":"
+				    "\"\\\"99999999999999999999999\"}}]";
+	struct otlp_spans spans = { 0 };
+	struct weft_err err = { 0 };
+	char text[2048];
+
+	(void)state;
+	snprintf(
+		text, sizeof(text),
+		"{\"resourceSpans\":[{\"scopeSpans\":[{\"spans\":[{%s%s}]}]}]}",
+		IDS, value);
+	assert_int_equal(read_text(&spans, text), 0);
+	expect_text(&spans, spans.spans[0].attributes,
+		    "{\"d\":1e20,\"m\":-1.2345678901234568e35,"
+		    "\"i\":1767225600000000001,"
+		    "\"s\":\"\\\"99999999999999999999999\"}");
+	/* a time beyond all is no time, not the year 1970 */
+	assert_int_equal(
+		read_text(&spans, MESSAGE(IDS ",\"startTimeUnixNano\":"
+					      "99999999999999999999999")),
+		0);
+	assert_int_equal(spans.rejected, 1);
+	assert_string_equal(spans.why, "its time is after the year 2262");
+	/* what no double can hold is no number */
+	snprintf(text, sizeof(text), MESSAGE(IDS ",\"a\":1e999"));
+	assert_int_equal(otlp_read_json(&spans, text, strlen(text), "", &err),
+			 -EPROTO);
+	assert_non_null(strstr(err.msg, "byte "));
+	otlp_release(&spans);
+}
+
+/* Nothing of a document is taken in that has another type somewhere. */
+static void wrong_types_are_refused_with_their_place(void **state)
+{
+#define IN(text) "{\"resourceSpans\":[{},{\"scopeSpans\":[{},{" text "}]}]}"
+	static const struct {
+		const char *text, *says;
+	} bad[] = {
+		{ "{\"resourceSpans\":[{},3]}",
+		  "resourceSpans 1, scopeSpans 0, spans 0 (of each, from 0): "
+		  "it is no object" },
+		{ "{\"resourceSpans\":[{\"scopeSpans\":\"x\"}]}",
+		  "its scopeSpans are no list" },
+		{ "{\"resourceSpans\":[{\"scopeSpans\":[{},7]}]}",
+		  "scopeSpans 1, spans 0 (of each, from 0): its scopeSpans "
+		  "have what is no object" },
+		{ "{\"resourceSpans\":[{\"resource\":{\"attributes\":{}}}]}",
+		  "its resource's attributes are no list" },
+		{ IN("\"spans\":{}"), "its spans are no list" },
+		{ IN("\"spans\":[{" IDS "},[]]"),
+		  "resourceSpans 1, scopeSpans 1, spans 1 (of each, from 0): "
+		  "it is no object" },
+		{ IN("\"spans\":[{" IDS ",\"attributes\":1}]"),
+		  "its attributes are no list" },
+		{ IN("\"spans\":[{" IDS ",\"startTimeUnixNano\":\"-1\"}]"),
+		  "its time is no number" },
+		{ IN("\"spans\":[{" IDS ",\"endTimeUnixNano\":{}}]"),
+		  "its time is no number" },
+	};
+	struct otlp_spans spans = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct weft_err err = { 0 };
+
+		assert_int_equal(otlp_read_json(&spans, bad[i].text,
+						strlen(bad[i].text), "line 7",
+						&err),
+				 -EPROTO);
+		if (!strstr(err.msg, "line 7: ") ||
+		    !strstr(err.msg, bad[i].says))
+			fail_msg("%zu: %s", i, err.msg);
+		assert_int_equal(spans.n, 0);
+	}
+	otlp_release(&spans);
+}
+
 /* Names end at it, as C's do; attributes keep it. */
 static void nul_in_a_text_is_survived(void **state)
 {
@@ -527,6 +614,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_span_is_read),
 		cmocka_unit_test(generous_with_names_and_numbers),
+		cmocka_unit_test(integers_of_any_length_are_numbers),
+		cmocka_unit_test(wrong_types_are_refused_with_their_place),
 		cmocka_unit_test(nul_in_a_text_is_survived),
 		cmocka_unit_test(text_is_bounded),
 		cmocka_unit_test(spans_without_ids_are_counted),
