@@ -39,7 +39,7 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
-all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import
+all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import publisher
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
@@ -139,12 +139,24 @@ $(B)/tests/t_tools_%: tests/unit/t_tools_%.c $(PUBLISHER) $(KNOWN_HEADERS)
 	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(EXPORT_CONTEXT) -o $@ $< \
 		$(PUBLISHER) -lcmocka
 
+# The publisher as applications get it: for programs and for libraries.
+publisher: $(B)/libotel-thread-ctx.a
+$(B)/libotel-thread-ctx.a: $(PUBLISHER) $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -Wpedantic $(WARN) $(OPT) -fPIC $(CFLAGS) \
+		-c -o $(B)/otel-thread-ctx.o $<
+	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/otel-thread-ctx.o
+# Always anew: PREFIX may be another at `make install` than at `make`.
+$(B)/otel-thread-ctx.pc: tools/publisher/otel-thread-ctx.pc.in publisher
+	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e "s,@VERSION@,$$(sed -n \
+		's/.*WEFT_VERSION "\(.*\)"/\1/p' store/weft.h)," $< >$@
+
 # Set-up first, by a make of its own: it installs what the build looks for.
 demo:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) --no-print-directory all known
 	$(Q)WEFT_BUILD=$(B) tools/demo/demo.sh
-.PHONY: known demo
+.PHONY: known publisher demo
 # ---- end of demo, publisher and loads
 
 # Programs for tests that need more than one source or a library.
@@ -349,23 +361,34 @@ $(B)/load/deep_%: tests/load/deep.c $(KNOWN_HEADERS)
 tests: $(BENCH) $(B)/load/deep_pointers $(B)/load/deep_tables
 # ---- end of bench
 
-install: all
+install: all install-publisher
 	$(INSTALL) -D -m 755 $(B)/weft $(DESTDIR)$(PREFIX)/bin/weft
 	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
 	$(INSTALL) -D -m 755 $(B)/weft-symbolize \
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
 	$(INSTALL) -D -m 755 $(B)/weft-import $(DESTDIR)$(PREFIX)/bin/weft-import
 
+install-publisher: publisher $(B)/otel-thread-ctx.pc
+	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
+		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h
+	$(INSTALL) -D -m 644 $(B)/libotel-thread-ctx.a \
+		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a
+	$(INSTALL) -D -m 644 $(B)/otel-thread-ctx.pc \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
+
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record \
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize \
-		$(DESTDIR)$(PREFIX)/bin/weft-import
+		$(DESTDIR)$(PREFIX)/bin/weft-import \
+		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
+		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a \
+		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
 
 clean:
 	rm -rf build
 
 .PHONY: all tests check check-asan check-user check-lint check-long \
-	check-interop bench install uninstall clean
+	check-interop bench install install-publisher uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

@@ -49,8 +49,8 @@ bool context_parse_header(const uint8_t bytes[CONTEXT_HEADER_SIZE],
 
 /* The first value of a key, or NULL. Early writers put ours among the
  * resource's. */
-static const char *find_text(const Otel__ProcessContext *context,
-			     const char *key)
+static const Otel__AnyValue *find_value(const Otel__ProcessContext *context,
+					const char *key)
 {
 	const Otel__Resource *resource = context->resource;
 
@@ -58,15 +58,30 @@ static const char *find_text(const Otel__ProcessContext *context,
 		const Otel__KeyValue *pair = context->attributes[i];
 
 		if (!strcmp(pair->key, key) && pair->value)
-			return pair->value->string_value;
+			return pair->value;
 	}
 	for (size_t i = 0; resource && i < resource->n_attributes; i++) {
 		const Otel__KeyValue *pair = resource->attributes[i];
 
 		if (!strcmp(pair->key, key) && pair->value)
-			return pair->value->string_value;
+			return pair->value;
 	}
 	return NULL;
+}
+
+static const char *find_text(const Otel__ProcessContext *context,
+			     const char *key)
+{
+	const Otel__AnyValue *value = find_value(context, key);
+
+	return value ? value->string_value : NULL;
+}
+
+static int64_t find_number(const Otel__ProcessContext *context, const char *key)
+{
+	const Otel__AnyValue *value = find_value(context, key);
+
+	return value ? value->int_value : 0;
 }
 
 static bool is_known_schema(const char *schema)
@@ -86,6 +101,7 @@ void context_decode(const uint8_t *payload, size_t size,
 	const char *service;
 
 	out->service[0] = '\0';
+	out->tp_offset = 0;
 	out->state = INSPECT_CONTEXT_BAD_HEADER;
 	if (!context)
 		return;
@@ -93,6 +109,7 @@ void context_decode(const uint8_t *payload, size_t size,
 			     find_text(context, "threadlocal.schema_version"))
 			     ? INSPECT_CONTEXT_FOUND
 			     : INSPECT_CONTEXT_UNKNOWN_SCHEMA;
+	out->tp_offset = find_number(context, "weft.thread_ctx.tp_offset");
 	service = find_text(context, "service.name");
 	if (service) {
 		size_t length = strnlen(service, sizeof(out->service) - 1);

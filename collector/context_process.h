@@ -14,6 +14,10 @@ struct process_context {
 	enum inspect_context_state state; /* FOUND: a schema that we read */
 	uint64_t published_ns;
 	char service[CONTEXT_TEXT_MAX]; /* "" if none */
+	/* Where it says itself that the variable lies, from each thread's
+	 * pointer; for static programs without symbols. No part of the OTEPs:
+	 * tools/publisher. 0: it does not say. */
+	int64_t tp_offset;
 };
 
 /*
@@ -23,7 +27,7 @@ struct process_context {
 int context_read_process(const struct procfs *proc,
 			 struct process_context *out) MUST_CHECK;
 
-/* Decode a payload: sets state and service. */
+/* Decode a payload: sets all but published_ns. */
 void context_decode(const uint8_t *payload, size_t size,
 		    struct process_context *out);
 

@@ -108,6 +108,16 @@ static bool is_offset(int64_t offset)
 	return offset >= -offset_max && offset <= offset_max;
 }
 
+bool context_use_offset(struct weft_context_entry *entry, int64_t tp_offset)
+{
+	if (!is_offset(tp_offset) || !tp_offset)
+		return false;
+	entry->slot[0] = (struct weft_context_slot){ .offset = tp_offset };
+	entry->n_slots = 1;
+	entry->kind = WEFT_CONTEXT_STATIC;
+	return true;
+}
+
 bool context_executable_offset(const struct tls_variable *v, int64_t *out)
 {
 	uint64_t align = v->tls_align ? v->tls_align : 1;

@@ -18,6 +18,10 @@ int context_find_slots(const struct procfs *proc,
 		       struct weft_context_entry *entry,
 		       enum inspect_context_state *state) MUST_CHECK;
 
+/* Use the offset that a process tells of itself. False for one that cannot
+ * be; *entry is then as it was. */
+bool context_use_offset(struct weft_context_entry *entry, int64_t tp_offset);
+
 /* Offset of an executable's own variable from the thread pointer; false where
  * the numbers cannot be. */
 bool context_executable_offset(const struct tls_variable *variable,

@@ -22,6 +22,10 @@ enum inspect_status inspect_op_context(const struct request *request,
 	rc = context_read_process(&proc, &context);
 	if (!rc && context.state == INSPECT_CONTEXT_FOUND)
 		rc = context_find_slots(&proc, &own->entry, &context.state);
+	/* What it says of itself is the last resort. */
+	if (!rc && context.state == INSPECT_CONTEXT_NO_SYMBOL &&
+	    context_use_offset(&own->entry, context.tp_offset))
+		context.state = INSPECT_CONTEXT_FOUND;
 	own->state = context.state;
 	own->published_ns = context.published_ns;
 	if (!rc)

@@ -10,7 +10,7 @@
 #   tools/setup.sh lint       also the checkers of `make check-lint`
 set -eu
 
-core="gcc make pkg-config clang llvm lld bpftool
+core="gcc g++ make pkg-config clang llvm lld bpftool
 	libbpf-dev libelf-dev libdw-dev libuv1-dev libsqlite3-dev sqlite3
 	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
 	zlib1g-dev liblzma-dev xz-utils libdebuginfod-dev elfutils

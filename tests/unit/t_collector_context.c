@@ -13,7 +13,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/prctl.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 
 #include <cmocka.h>
@@ -21,6 +20,7 @@
 #include "collector/context_process.h"
 #include "collector/context_tls.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/t_collector_context.h"
 #include "tests/unit/t_collector_elf_built.h"
 
 /* ---- header and payload */
@@ -276,47 +276,6 @@ static void descriptor_arguments_are_told_apart(void **state)
 }
 
 /* ---- live */
-
-static bool read_word(pid_t pid, uint64_t addr, uint64_t *out)
-{
-	struct iovec local = { out, sizeof(*out) };
-	struct iovec remote = { (void *)(uintptr_t)addr, sizeof(*out) };
-
-	return process_vm_readv(pid, &local, 1, &remote, 1, 0) == sizeof(*out);
-}
-
-/* The walk of the kernel program. */
-static uint64_t find_slot(pid_t pid, const struct weft_context_entry *entry,
-			  uint64_t pointer)
-{
-	const struct weft_context_slot *slot = &entry->slot[0];
-	uint64_t dtv, length, generation, block;
-
-	if (!slot->module)
-		return pointer + (uint64_t)slot->offset;
-	assert_int_equal(entry->kind, WEFT_CONTEXT_DTV);
-	assert_true(
-		read_word(pid, pointer + (uint64_t)entry->dtv_offset, &dtv));
-	assert_true(entry->is_glibc);
-	assert_true(read_word(pid, dtv - 16, &length));
-	assert_true(read_word(pid, dtv, &generation));
-	assert_true(length >= slot->module);
-	assert_true(generation >= slot->min_gen);
-	assert_true(read_word(
-		pid, dtv + (uint64_t)slot->module * entry->dtv_stride, &block));
-	return block + (uint64_t)slot->offset;
-}
-
-static struct procfs open_process(pid_t pid)
-{
-	struct procfs proc = { .pid = (uint32_t)pid };
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d", pid);
-	proc.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_true(proc.dir >= 0);
-	return proc;
-}
 
 /* Start a writer, its output to be read from *out. */
 static pid_t start(const char *program, const char *library, const char *again,

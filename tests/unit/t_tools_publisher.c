@@ -25,34 +25,10 @@
 
 #include <cmocka.h>
 
-#include "tools/publisher/otel-thread-ctx.h"
+#include "tests/unit/t_tools_publisher.h"
 
-static const uint8_t trace_a[16] = { 0x4b, 0xf9, 0x2f, 0x35, 0x77, 0xb3,
-				     0x4d, 0xa6, 0xa3, 0xce, 0x92, 0x9d,
-				     0x0e, 0x0e, 0x47, 0x36 };
-static const uint8_t span_a[8] = { 0x00, 0xf0, 0x67, 0xaa,
-				   0x0b, 0xa9, 0x02, 0xb7 };
-
-#define TRACE_A "4bf92f3577b34da6a3ce929d0e0e4736"
-#define SPAN_A  "00f067aa0ba902b7"
 #define ZERO_16 "00000000000000000000000000000000"
 #define ZERO_8  "0000000000000000"
-
-/* The record of the calling thread, NULL if none. */
-static const uint8_t *attached(void)
-{
-	const uint8_t *const *slot = dlsym(RTLD_DEFAULT, "otel_thread_ctx_v1");
-
-	assert_non_null(slot);
-	return *slot;
-}
-
-static int detach(void **state)
-{
-	(void)state;
-	otc_clear();
-	return 0;
-}
 
 /* ---- the record ---- */
 
@@ -329,125 +305,18 @@ static void the_symbol_is_exported_thread_local_and_8_bytes(void **state)
 
 /* ---- the process context, by a decoder of our own ---- */
 
-struct context_header {
-	char signature[8];
-	uint32_t version;
-	uint32_t payload_size;
-	uint64_t published_ns;
-	uint64_t payload;
-};
-
-static const struct context_header *find_mapping(int *found)
+static void assert_context(const char *name)
 {
-	FILE *maps = fopen("/proc/self/maps", "re");
-	const struct context_header *header = NULL;
-	char line[512];
+	struct bytes payload = published_payload();
+	struct bytes service = field(field(payload, 1, 0), 1, 0);
 
-	*found = 0;
-	assert_non_null(maps);
-	while (fgets(line, sizeof(line), maps)) {
-		if (!strstr(line, "[anon_shmem:OTEL_CTX]") &&
-		    !strstr(line, "[anon:OTEL_CTX]") &&
-		    !strstr(line, "/memfd:OTEL_CTX"))
-			continue;
-		header = (const void *)(uintptr_t)strtoull(line, NULL, 16);
-		++*found;
-	}
-	fclose(maps);
-	return header;
-}
-
-struct bytes {
-	const uint8_t *at;
-	size_t size;
-};
-
-static uint64_t take_varint(struct bytes *from)
-{
-	uint64_t value = 0;
-
-	for (int shift = 0; shift < 64; shift += 7) {
-		assert_true(from->size > 0);
-		value |= (uint64_t)(*from->at & 0x7f) << shift;
-		from->size--;
-		if (!(*from->at++ & 0x80))
-			return value;
-	}
-	fail_msg("varint too long");
-	return 0;
-}
-
-/* The n-th field of that number; all fields of our messages are wire type 2. */
-static struct bytes field(struct bytes message, unsigned int number, int n)
-{
-	while (message.size > 0) {
-		uint64_t key = take_varint(&message);
-		struct bytes value = { NULL, (size_t)take_varint(&message) };
-
-		assert_int_equal(key & 7, 2);
-		assert_true(value.size <= message.size);
-		value.at = message.at;
-		message.at += value.size;
-		message.size -= value.size;
-		if (key >> 3 == number && n-- == 0)
-			return value;
-	}
-	return (struct bytes){ NULL, 0 };
-}
-
-static void assert_text(struct bytes got, const char *want)
-{
-	assert_non_null(got.at);
-	assert_int_equal(got.size, strlen(want));
-	assert_memory_equal(got.at, want, got.size);
-}
-
-static void assert_pair(struct bytes pair, const char *key, const char *value)
-{
-	assert_text(field(pair, 1, 0), key);
-	assert_text(field(field(pair, 2, 0), 1, 0), value);
-}
-
-static void assert_context(const char *service)
-{
-	const struct context_header *header;
-	struct bytes payload, resource;
-	struct timespec now;
-	int found;
-
-	header = find_mapping(&found);
-	assert_int_equal(found, 1);
-	assert_memory_equal(header->signature, "OTEL_CTX", 8);
-	assert_int_equal(header->version, 2);
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	assert_in_range(header->published_ns, 1,
-			(uint64_t)(now.tv_sec + 1) * 1000000000);
-
-	payload.at = (const uint8_t *)(uintptr_t)header->payload;
-	payload.size = header->payload_size;
-	resource = field(payload, 1, 0);
-	assert_pair(field(resource, 1, 0), "service.name", service);
-	assert_null(field(resource, 1, 1).at);
-	assert_pair(field(payload, 2, 0), "threadlocal.schema_version",
+	assert_text(field(service, 1, 0), "service.name");
+	assert_text(field(field(service, 2, 0), 1, 0), name);
+	assert_null(field(field(payload, 1, 0), 1, 1).at);
+	assert_text(field(find_attribute(payload, "threadlocal.schema_version"),
+			  1, 0),
 		    "tlsdesc_v1_dev");
-	assert_null(field(payload, 2, 1).at);
-}
-
-/* Run check in a child made by fork, which starts without a context. */
-static void in_child(void (*check)(void))
-{
-	int status = -1;
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		check();
-		_exit(0); /* a failed assertion ends in exit status 1 or more */
-	}
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(status, 0);
+	assert_null(field(payload, 1, 1).at);
 }
 
 static void names_of_all_lengths(void)

@@ -5,9 +5,14 @@
  * order for: what counts is the order of this thread's own stores, which
  * volatile and signal fences keep.
  *
- * The record lives in thread-local memory like the pointer to it: nothing to
- * allocate, nothing to free when the thread ends. It is changed in place
- * under its valid byte; the pointer is NULL or this record, never another.
+ * A thread's own record lives in thread-local memory like the pointer to it:
+ * nothing to allocate, nothing to free when the thread ends. Records are
+ * changed in place under their valid byte; attributes are appended, and exist
+ * when attrs_size says so. The pointer is NULL or the record in use. A record
+ * that another publisher attached is replaced, never written to.
+ *
+ * Written in what C11 and C++11 have in common, with builtins of gcc and clang
+ * in place of <stdatomic.h>, which C++ lacks.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* madvise, syscall; also where -std=c11 hides them */
@@ -25,15 +30,24 @@
 
 #if defined(__linux__) && (defined(__x86_64__) || defined(__aarch64__))
 
+#include <elf.h>
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __cplusplus
+#define PER_THREAD         __thread /* no wrapper function, unlike thread_local */
+#define CHECK(claim, text) static_assert(claim, text)
+#else
+#define PER_THREAD         _Thread_local
+#define CHECK(claim, text) _Static_assert(claim, text)
+#endif
 
 /* Readers match the development name today; the final one is "tls_v1". */
 #ifndef OTC_SCHEMA_VERSION
@@ -45,114 +59,239 @@
 #define PR_SET_VMA           0x53564d41
 #define PR_SET_VMA_ANON_NAME 0
 #endif
-#define MEMFD_CLOEXEC       0x1U
-#define MEMFD_ALLOW_SEALING 0x2U
-#define MEMFD_NOEXEC_SEAL   0x8U
 
-/* The layout is the standard's: no padding, attributes right behind. */
-struct record {
-	uint8_t trace_id[16];
-	uint8_t span_id[8];
-	uint8_t valid; /* 1: the rest may be read */
-	uint8_t trace_flags;
-	uint16_t attrs_size; /* host byte order */
-	uint8_t attrs[36];
-};
-_Static_assert(offsetof(struct record, valid) == 24, "OTEP 4947");
-_Static_assert(offsetof(struct record, attrs) == 28, "OTEP 4947");
-_Static_assert(sizeof(struct record) == 64, "one cache line");
+typedef volatile struct otc_record record_t;
 
+CHECK(offsetof(struct otc_record, valid) == 24, "OTEP 4947");
+CHECK(offsetof(struct otc_record, attrs_size) == 26, "OTEP 4947");
+CHECK(offsetof(struct otc_record, attrs) == 28, "OTEP 4947");
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 /*
  * The name that profilers look up. Weak, so that a vendor's copy in the same
  * program and ours become one variable instead of a link error.
  */
-EXPORTED _Thread_local volatile struct record *volatile otel_thread_ctx_v1;
+EXPORTED PER_THREAD record_t *volatile otel_thread_ctx_v1;
+#ifdef __cplusplus
+}
+#endif
 
-static _Thread_local _Alignas(64) volatile struct record thread_record;
+static PER_THREAD struct {
+	struct otc_record own;
+	struct otc_record *swapped_in; /* borrowed; NULL: own is in use */
+} thread __attribute__((aligned(64)));
+
+/* ---- the process context */
 
 enum {
-	NAME_MAX_BYTES = 255,
+	MEMFD_CLOEXEC = 1,
+	MEMFD_ALLOW_SEALING = 2,
+	MEMFD_NOEXEC_SEAL = 8,
+	/* All keys at their longest, 10 bytes around each, and the rest. */
+	PAYLOAD_BYTES = OTC_KEYS_MAX * (OTC_KEY_MAX + 10) + 1024,
 	PAYLOAD_OFFSET = 64, /* in the mapping, behind the header */
-	MAPPING_BYTES = 1024,
+	MAPPING_BYTES = PAYLOAD_OFFSET + 2 * PAYLOAD_BYTES
 };
 
+/* OTEP 4719 */
 struct header {
 	char signature[8];
 	uint32_t version;
 	uint32_t payload_size;
-	_Atomic uint64_t published_ns; /* boot; 0: being changed */
+	uint64_t published_ns; /* boot; 0: being changed */
 	uint64_t payload;
 };
-_Static_assert(sizeof(struct header) == 32, "OTEP 4719");
+CHECK(sizeof(struct header) == 32, "OTEP 4719");
 
+/* Under the lock, but that published is also read without it. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct header *published; /* NULL: this process publishes nothing */
+static char service[OTC_NAME_MAX + 1];
+static char *keys[OTC_KEYS_MAX]; /* kept for good; so is the copy in a child */
+static int n_keys;
+
+static void take_lock(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+static void leave_lock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
 
 /*
  * The child has the parent's thread-local memory: without this it would seem
  * to work on the parent's request as soon as it publishes.
  */
-static void on_fork_in_child(void)
+static void after_fork_in_child(void)
 {
 	otel_thread_ctx_v1 = NULL;
-	published = NULL; /* the mapping itself is not inherited */
+	thread.own.valid = 0;
+	thread.swapped_in = NULL;
+	__atomic_store_n(&published, (struct header *)NULL, __ATOMIC_RELAXED);
+	leave_lock(); /* the mapping is not inherited */
 }
 
-static uint8_t *put_head(uint8_t *at, uint8_t field, size_t size)
+static int handlers_rc;
+
+static void install_handlers(void)
 {
-	/* wire type 2, length-delimited; sizes here need at most two bytes */
-	*at++ = (uint8_t)(field << 3 | 2);
-	if (size >= 0x80)
-		*at++ = (uint8_t)(size | 0x80);
-	*at++ = (uint8_t)(size >= 0x80 ? size >> 7 : size);
-	return at;
+	handlers_rc =
+		-pthread_atfork(take_lock, leave_lock, after_fork_in_child);
 }
 
-static uint8_t *put_text(uint8_t *at, uint8_t field, const char *text)
+/* Only with the handlers: without them a child could find the lock taken, and
+ * its parent's context in its threads. */
+static int lock_safely(void)
 {
-	size_t size = strlen(text);
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	at = put_head(at, field, size);
-	memcpy(at, text, size);
-	return at + size;
+	pthread_once(&once, install_handlers);
+	if (!handlers_rc)
+		take_lock();
+	return handlers_rc;
 }
 
-static size_t text_size(const char *text)
-{
-	size_t size = strlen(text);
+/* Protobuf, written from its end to its start: so the length of each part is
+ * known when its turn comes. */
+struct payload {
+	uint8_t *start; /* what there is of room below at */
+	uint8_t *at;
+};
 
-	return size + (size >= 0x80 ? 3 : 2);
+static void put(struct payload *to, const void *bytes, size_t size)
+{
+	if ((size_t)(to->at - to->start) < size)
+		abort(); /* PAYLOAD_BYTES is wrong */
+	to->at -= size;
+	memcpy(to->at, bytes, size);
 }
 
-/* KeyValue { 1: key, 2: AnyValue { 1: text } } */
-static size_t pair_size(const char *key, const char *text)
+static void put_varint(struct payload *to, uint64_t value)
 {
-	size_t value = text_size(text);
+	uint8_t bytes[10];
+	size_t size = 0;
 
-	return text_size(key) + value + (value >= 0x80 ? 3 : 2);
+	for (; value >= 0x80; value >>= 7)
+		bytes[size++] = (uint8_t)(value | 0x80);
+	bytes[size++] = (uint8_t)value;
+	put(to, bytes, size);
 }
 
-static uint8_t *put_pair(uint8_t *at, uint8_t field, const char *key,
-			 const char *text)
+/* What was put since at was end becomes the content of a field. */
+static void close_field(struct payload *to, const uint8_t *end, unsigned field)
 {
-	at = put_head(at, field, pair_size(key, text));
-	at = put_text(at, 1, key);
-	at = put_head(at, 2, text_size(text));
-	return put_text(at, 1, text);
+	put_varint(to, (uint64_t)(end - to->at));
+	put_varint(to, field << 3 | 2);
+}
+
+static void put_text(struct payload *to, unsigned field, const char *text)
+{
+	const uint8_t *end = to->at;
+
+	put(to, text, strlen(text));
+	close_field(to, end, field);
+}
+
+/* KeyValue { 1: key, 2: AnyValue }, whose value was put since end */
+static void close_pair(struct payload *to, const uint8_t *end, unsigned field,
+		       const char *key)
+{
+	close_field(to, end, 2);
+	put_text(to, 1, key);
+	close_field(to, end, field);
+}
+
+static void put_pair(struct payload *to, unsigned field, const char *key,
+		     const char *text)
+{
+	const uint8_t *end = to->at;
+
+	put_text(to, 1, text); /* AnyValue { 1: string } */
+	close_pair(to, end, field, key);
+}
+
+/* AnyValue { 5: ArrayValue { 1: AnyValue { 1: string } } } */
+static void put_key_map(struct payload *to)
+{
+	const uint8_t *end = to->at;
+
+	for (int i = n_keys; i-- > 0;) {
+		const uint8_t *value = to->at;
+
+		put_text(to, 1, keys[i]);
+		close_field(to, value, 1);
+	}
+	close_field(to, end, 5);
+	close_pair(to, end, 2, "threadlocal.attribute_key_map");
+}
+
+static uintptr_t thread_pointer(void)
+{
+	uintptr_t pointer;
+
+#if defined(__x86_64__)
+	__asm__("mov %%fs:0, %0" : "=r"(pointer));
+#else
+	__asm__("mrs %0, tpidr_el0" : "=r"(pointer));
+#endif
+	return pointer;
 }
 
 /*
- * ProcessContext { 1: Resource { 1: service.name },
- *                  2: threadlocal.schema_version }
+ * Where the variable is a part of the executable it has the same offset from
+ * every thread's pointer. Saying so lets a reader find it where a stripped
+ * static program has no symbol; no part of the OTEPs. The block of the
+ * executable is what the ELF TLS ABI puts next to the thread pointer: below
+ * it on x86-64, above it on aarch64.
  */
-static size_t put_payload(uint8_t *payload, const char *service_name)
+static bool has_fixed_offset(int64_t *out)
 {
-	uint8_t *at = payload;
-	size_t pair = pair_size("service.name", service_name);
+	const Elf64_Phdr *segment = (const Elf64_Phdr *)getauxval(AT_PHDR);
+	unsigned long left = segment ? getauxval(AT_PHNUM) : 0;
+	int64_t size;
 
-	at = put_head(at, 1, pair + (pair >= 0x80 ? 3 : 2));
-	at = put_pair(at, 1, "service.name", service_name);
-	at = put_pair(at, 2, "threadlocal.schema_version", OTC_SCHEMA_VERSION);
-	return (size_t)(at - payload);
+	*out = (int64_t)((uintptr_t)&otel_thread_ctx_v1 - thread_pointer());
+	for (; left > 0 && segment->p_type != PT_TLS; left--)
+		segment++;
+	if (!left)
+		return false;
+	size = (int64_t)(segment->p_memsz + segment->p_align);
+#if defined(__x86_64__)
+	return *out < 0 && *out >= -size;
+#else
+	return *out >= 0 && *out < size + 16;
+#endif
+}
+
+/* AnyValue { 3: int64 } */
+static void put_offset(struct payload *to)
+{
+	const uint8_t *end = to->at;
+	int64_t offset;
+
+	if (!has_fixed_offset(&offset))
+		return;
+	put_varint(to, (uint64_t)offset);
+	put_varint(to, 3 << 3);
+	close_pair(to, end, 2, "weft.thread_ctx.tp_offset");
+}
+
+/* ProcessContext { 1: Resource { 1: KeyValue }, 2: KeyValue }. */
+static void put_context(struct payload *to)
+{
+	const uint8_t *end;
+
+	put_offset(to);
+	if (n_keys)
+		put_key_map(to);
+	put_pair(to, 2, "threadlocal.schema_version", OTC_SCHEMA_VERSION);
+	end = to->at;
+	put_pair(to, 1, "service.name", service);
+	close_field(to, end, 1);
 }
 
 /*
@@ -182,32 +321,42 @@ static void *map_context(bool *is_named)
 	return map;
 }
 
-static int publish(void *map, bool is_named, const char *service_name)
+/*
+ * Write the payload that the header does not point to, then make it the one.
+ * A reader that copied the other meanwhile sees that published_ns changed.
+ */
+static int publish(struct header *header, bool is_named)
 {
-	struct header *header = map;
-	uint8_t *payload = (uint8_t *)map + PAYLOAD_OFFSET;
-	struct timespec now;
+	uint8_t *low = (uint8_t *)header + PAYLOAD_OFFSET;
+	uint8_t *high = low + PAYLOAD_BYTES;
+	bool low_is_read = header->payload && header->payload < (uintptr_t)high;
+	struct payload to = { low_is_read ? high : low, NULL };
+	uint64_t before = header->published_ns, now;
+	struct timespec t;
 
-	if (madvise(map, MAPPING_BYTES, MADV_DONTFORK) != 0 ||
-	    clock_gettime(CLOCK_BOOTTIME, &now) != 0)
+	if (clock_gettime(CLOCK_BOOTTIME, &t) != 0)
 		return -errno;
+	now = (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	to.at = to.start + PAYLOAD_BYTES;
+	put_context(&to);
 
+	__atomic_store_n(&header->published_ns, 0, __ATOMIC_SEQ_CST);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	header->version = 2;
-	header->payload_size = (uint32_t)put_payload(payload, service_name);
-	header->payload = (uint64_t)(uintptr_t)payload;
+	header->payload = (uintptr_t)to.at;
+	header->payload_size = (uint32_t)(to.start + PAYLOAD_BYTES - to.at);
 	memcpy(header->signature, "OTEL_CTX", sizeof(header->signature));
 	/* last: a reader that sees a time may read all the rest */
-	atomic_thread_fence(memory_order_seq_cst);
-	atomic_store(&header->published_ns,
-		     (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	__atomic_store_n(&header->published_ns, now > before ? now : before + 1,
+			 __ATOMIC_SEQ_CST);
 
 	/* also a notice to profilers that watch this call, so not optional
 	 * where the mapping has a name already */
-	if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (unsigned long)map,
+	if (prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, (unsigned long)header,
 		  (unsigned long)MAPPING_BYTES, "OTEL_CTX") != 0 &&
 	    !is_named)
 		return -errno;
-	published = header;
 	return 0;
 }
 
@@ -231,54 +380,147 @@ static bool somebody_publishes(void)
 	return found;
 }
 
-FUNCTION int otc_init(const char *service_name)
+/* Under the lock. */
+static int start_publishing(void)
 {
-	static bool has_handler;
 	bool is_named;
-	void *map;
+	void *map = map_context(&is_named);
 	int rc;
 
-	if (!service_name || strlen(service_name) > NAME_MAX_BYTES)
-		return -EINVAL;
-	if (published || otel_thread_ctx_v1 || somebody_publishes())
-		return -EBUSY;
-	if (!has_handler) {
-		rc = pthread_atfork(NULL, NULL, on_fork_in_child);
-		if (rc != 0)
-			return -rc;
-		has_handler = true;
-	}
-	map = map_context(&is_named);
 	if (map == MAP_FAILED)
 		return -errno;
-	rc = publish(map, is_named, service_name);
-	if (rc < 0)
+	rc = madvise(map, MAPPING_BYTES, MADV_DONTFORK) != 0 ? -errno : 0;
+	if (!rc)
+		rc = publish((struct header *)map, is_named);
+	if (rc)
 		munmap(map, MAPPING_BYTES);
+	else
+		__atomic_store_n(&published, (struct header *)map,
+				 __ATOMIC_RELAXED);
 	return rc;
+}
+
+FUNCTION int otc_init(const char *service_name)
+{
+	int rc;
+
+	if (!service_name || strlen(service_name) > OTC_NAME_MAX)
+		return -EINVAL;
+	if (otel_thread_ctx_v1)
+		return -EBUSY;
+	rc = lock_safely();
+	if (rc)
+		return rc;
+	rc = -EBUSY;
+	if (!published && !somebody_publishes()) {
+		memcpy(service, service_name, strlen(service_name) + 1);
+		rc = start_publishing();
+	}
+	leave_lock();
+	return rc;
+}
+
+/* Under the lock. */
+static int add_key(const char *name)
+{
+	int at = 0;
+
+	while (at < n_keys && strcmp(keys[at], name) != 0)
+		at++;
+	if (at < n_keys)
+		return at;
+	if (n_keys == OTC_KEYS_MAX)
+		return -ENOSPC;
+	keys[at] = strdup(name);
+	if (!keys[at])
+		return -ENOMEM;
+	n_keys++;
+	/* It is named already, so this can only fail where the clock does. */
+	if (published && publish(published, true) != 0) {
+		free(keys[--n_keys]);
+		return -EINVAL;
+	}
+	return at;
+}
+
+FUNCTION int otc_key(const char *name)
+{
+	int rc;
+
+	if (!name || !*name || strlen(name) > OTC_KEY_MAX)
+		return -EINVAL;
+	rc = lock_safely();
+	if (rc)
+		return rc;
+	rc = add_key(name);
+	leave_lock();
+	return rc;
+}
+
+/* ---- the thread context */
+
+static record_t *in_use(void)
+{
+	return thread.swapped_in ? thread.swapped_in : &thread.own;
 }
 
 static void write_record(const uint8_t trace_id[16], const uint8_t span_id[8],
 			 uint8_t flags)
 {
-	volatile struct record *r = &thread_record;
+	record_t *r = in_use();
 
 	r->valid = 0;
-	atomic_signal_fence(memory_order_seq_cst);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	for (int i = 0; i < 16; i++)
 		r->trace_id[i] = trace_id[i];
 	for (int i = 0; i < 8; i++)
 		r->span_id[i] = span_id[i];
 	r->trace_flags = flags;
 	r->attrs_size = 0;
-	atomic_signal_fence(memory_order_seq_cst);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	r->valid = 1;
-	atomic_signal_fence(memory_order_seq_cst);
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	otel_thread_ctx_v1 = r;
 }
 
 FUNCTION void otc_clear(void)
 {
 	otel_thread_ctx_v1 = NULL;
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	in_use()->valid = 0;
+}
+
+/* Readers take what attrs_size covers, so it is raised last. */
+FUNCTION int otc_attr(int key, const void *value, size_t size)
+{
+	record_t *r = in_use();
+	uint16_t at = r->attrs_size;
+
+	if (!r->valid || !__atomic_load_n(&published, __ATOMIC_RELAXED))
+		return -ENOENT;
+	if (key < 0 || key >= __atomic_load_n(&n_keys, __ATOMIC_RELAXED) ||
+	    size > OTC_VALUE_MAX || (size && !value))
+		return -EINVAL;
+	if (at + 2 + size > OTC_ATTRS_BYTES)
+		return -ENOSPC;
+	r->attrs[at++] = (uint8_t)key;
+	r->attrs[at++] = (uint8_t)size;
+	for (size_t i = 0; i < size; i++)
+		r->attrs[at++] = ((const uint8_t *)value)[i];
+	__atomic_signal_fence(__ATOMIC_SEQ_CST);
+	r->attrs_size = at;
+	return 0;
+}
+
+FUNCTION struct otc_record *otc_swap(struct otc_record *record)
+{
+	struct otc_record *before = thread.swapped_in;
+	record_t *r;
+
+	thread.swapped_in = record;
+	r = in_use();
+	otel_thread_ctx_v1 = r->valid ? r : NULL;
+	return before;
 }
 
 #else /* nobody reads contexts here */
@@ -295,6 +537,26 @@ int otc_init(const char *service_name)
 {
 	(void)service_name;
 	return -ENOTSUP;
+}
+
+int otc_key(const char *name)
+{
+	(void)name;
+	return -ENOTSUP;
+}
+
+int otc_attr(int key, const void *value, size_t size)
+{
+	(void)key;
+	(void)value;
+	(void)size;
+	return -ENOTSUP;
+}
+
+struct otc_record *otc_swap(struct otc_record *record)
+{
+	(void)record;
+	return NULL;
 }
 
 void otc_clear(void)
