@@ -118,7 +118,8 @@ PUBLISHER := tools/publisher/otel-thread-ctx.c
 EXPORT_CONTEXT := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
 LOAD_SRC := tools/demo/load.c tools/demo/plan.c
 SERVICE_SRC := $(filter-out $(LOAD_SRC),$(wildcard tools/demo/*.c)) $(PUBLISHER)
-KNOWN_HEADERS := $(wildcard tools/demo/*.h tools/publisher/*.h tests/load/*.h)
+KNOWN_HEADERS := $(wildcard tools/demo/*.h tools/publisher/*.h tests/load/*.h \
+	tests/load/tls/*.h)
 KNOWN := $(B)/demo/service $(B)/demo/load \
 	$(patsubst tests/load/%.c,$(B)/load/%,$(wildcard tests/load/*.c))
 
@@ -268,7 +269,13 @@ $(TLS_DIR)/start-%: tests/load/tls/main.c $(TLS_DIR)/lib-%.so $(KNOWN_HEADERS)
 $(TLS_DIR)/opener-%: tests/load/tls/main.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(tls_cc) $(tls_flags) -DTLS_OPENS -o $@ $< -pthread
-tls-writers: $(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
+$(TLS_DIR)/life: tests/load/tls/life.c tests/load/tls/slot.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(tls_flags) $(tls_pie) -o $@ $(filter %.c,$^) -pthread
+$(TLS_DIR)/reopen: tests/load/tls/reopen.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(tls_flags) -o $@ $< -pthread
+tls-writers: $(TLS_DIR)/life $(TLS_DIR)/reopen $(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
 	$(TLS_MUSL:%=$(TLS_DIR)/%))
 .PHONY: tls-writers
 tests: tls-writers
@@ -318,12 +325,12 @@ check-lint:
 # Hours: many kills, long attribution, all ways to build the known chains.
 check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
-		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 \
+		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" \
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \
-		tests/live/61-tls-models.sh \
+		tests/live/61-tls-models.sh tests/live/62-lives.sh \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.

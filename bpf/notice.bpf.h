@@ -29,6 +29,20 @@ struct {
 	__type(value, __u64);
 } probes_asked SEC(".maps");
 
+/* identity -> when it last told that it published (boot ns). */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, struct weft_identity);
+	__type(value, __u64);
+} published SEC(".maps");
+
+enum {
+	/* The collector looks 20 ms after a notice: what is published
+	 * meanwhile it sees as well. */
+	PUBLISH_NOTICES_NS = 10000000
+};
+
 static __always_inline struct weft_notice *
 notice_begin(enum weft_notice_kind kind, struct task_struct *task, __u32 epoch)
 {
@@ -61,6 +75,7 @@ static __always_inline bool notify(enum weft_notice_kind kind,
 	n->parent = parent ? identity_of(parent) : (struct weft_identity){ 0 };
 	bpf_probe_read_kernel(n->comm, sizeof(n->comm), task->comm);
 	is_urgent = kind == WEFT_NOTICE_PROBE || kind == WEFT_NOTICE_MAPPINGS ||
+		    kind == WEFT_NOTICE_PUBLISH ||
 		    bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) >
 			    NOTICES_BYTES / 4;
 	bpf_ringbuf_submit(n,
@@ -98,6 +113,20 @@ static __always_inline void ask_once(void *asked, enum weft_notice_kind kind,
 		return; /* busy, or another CPU was first: the next asks */
 	if (!notify(kind, task, NULL, epoch))
 		bpf_map_delete_elem(asked, who);
+}
+
+/* Who names mappings all the time must not fill the ring with it. */
+static __always_inline void notify_published(struct task_struct *task,
+					     __u32 epoch)
+{
+	struct weft_identity who = identity_of(task);
+	__u64 now = bpf_ktime_get_boot_ns();
+	__u64 *last = bpf_map_lookup_elem(&published, &who);
+
+	if (last && now - *last < PUBLISH_NOTICES_NS)
+		return;
+	bpf_map_update_elem(&published, &who, &now, BPF_ANY);
+	notify(WEFT_NOTICE_PUBLISH, task, NULL, epoch);
 }
 
 static __always_inline void ask_for_context(struct task_struct *task,

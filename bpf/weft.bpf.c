@@ -98,6 +98,32 @@ int BPF_PROG(on_exec, struct task_struct *task)
 	return 0;
 }
 
+/* The record of a tracepoint at which a system call begins. */
+struct syscall_begin {
+	__u64 common;
+	__u64 number;
+	__u64 args[6];
+};
+
+enum {
+	PRCTL_SET_VMA = 0x53564d41,
+	PRCTL_SET_VMA_ANON_NAME = 0
+};
+
+/* So does a program tell that it published its context, or changed it (OTEP
+ * 4719). Rare, so that the timer's program being skipped meanwhile is no
+ * matter; a raw tracepoint would have to be in the way of every call. */
+SEC("tracepoint/syscalls/sys_enter_prctl")
+int on_prctl(struct syscall_begin *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (ctx->args[0] == PRCTL_SET_VMA &&
+	    ctx->args[1] == PRCTL_SET_VMA_ANON_NAME && is_target(task))
+		notify_published(task, current_epoch);
+	return 0;
+}
+
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(on_exit, struct task_struct *task)
 {

@@ -340,6 +340,8 @@ enum weft_notice_kind {
 				 trace context */
 	WEFT_NOTICE_TABLE,    /* a file without a table: build one */
 	WEFT_NOTICE_MAPPINGS, /* a process whose mappings are not listed */
+	WEFT_NOTICE_PUBLISH,  /* it is about to name a mapping: perhaps it
+				 published trace context */
 };
 
 /* What the kernel tells the collector beside samples, in a ring of its own

@@ -49,12 +49,6 @@ struct watched {
 	uint64_t barred_ms;
 };
 
-/* A process that said it published. */
-struct announced {
-	uint32_t pid;
-	uint64_t boot_ns;
-};
-
 struct discovery {
 	struct probe *probe;     /* borrowed */
 	struct inspect *inspect; /* borrowed */
@@ -66,7 +60,7 @@ struct discovery {
 	uint64_t deferred, failing;
 	uint32_t looks; /* that may be begun now */
 	uint64_t judged_ns;
-	struct announced announced[ANNOUNCED_MAX]; /* the newest */
+	struct weft_identity announced[ANNOUNCED_MAX]; /* the newest */
 	size_t next_announced;
 };
 
@@ -316,12 +310,11 @@ static struct watched *watch(struct discovery *d,
 	return w;
 }
 
-static bool has_announced(const struct discovery *d, uint32_t pid,
-			  uint64_t since_ns)
+static bool has_announced(const struct discovery *d,
+			  const struct weft_identity *who)
 {
 	for (size_t i = 0; i < ANNOUNCED_MAX; i++) {
-		if (d->announced[i].pid == pid &&
-		    d->announced[i].boot_ns >= since_ns)
+		if (!memcmp(&d->announced[i], who, sizeof(*who)))
 			return true;
 	}
 	return false;
@@ -345,7 +338,7 @@ static void on_probe(struct discovery *d, const struct weft_notice *n)
 	w->due_ns = n->boot_ns;
 	if (proc && proc->born_ns &&
 	    n->boot_ns < proc->born_ns + YOUNG_MS * MS &&
-	    !has_announced(d, n->process.pid, proc->born_ns)) {
+	    !has_announced(d, &n->process)) {
 		w->due_ns = proc->born_ns + YOUNG_MS * MS;
 		put_off(d, w);
 		return;
@@ -353,21 +346,19 @@ static void on_probe(struct discovery *d, const struct weft_notice *n)
 	look(d, w);
 }
 
-static void on_prctl(struct discovery *d, uint32_t pid, uint64_t boot_ns)
+static void on_published(struct discovery *d, const struct weft_notice *n)
 {
-	d->announced[d->next_announced] = (struct announced){ pid, boot_ns };
-	d->next_announced = (d->next_announced + 1) % ANNOUNCED_MAX;
-	/* Rare enough that a walk over all does. */
-	for (size_t i = 0; i < d->n; i++) {
-		struct watched *w = d->all[i];
+	struct watched *w = table_find(&d->by_who, hash_who(&n->process),
+				       is_who, &n->process);
 
-		if (w->who.pid != pid || w->is_dead || w->is_barred)
-			continue;
-		if (w->asked)
-			w->look_again = true;
-		else
-			schedule(w, PRCTL_SETTLE_MS);
-	}
+	d->announced[d->next_announced] = n->process;
+	d->next_announced = (d->next_announced + 1) % ANNOUNCED_MAX;
+	if (!w || w->is_dead || w->is_barred)
+		return;
+	if (w->asked)
+		w->look_again = true;
+	else
+		schedule(w, PRCTL_SETTLE_MS);
 }
 
 static void forget(struct discovery *d, const struct weft_identity *who)
@@ -382,12 +373,12 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 {
 	struct weft_identity before;
 
-	if (e->kind == SIDEBAND_PRCTL)
-		on_prctl(d, e->pid, e->boot_ns);
 	if (e->kind != SIDEBAND_NOTICE)
 		return;
 	if (e->notice.kind == WEFT_NOTICE_PROBE)
 		on_probe(d, &e->notice);
+	if (e->notice.kind == WEFT_NOTICE_PUBLISH)
+		on_published(d, &e->notice);
 	if (e->notice.kind == WEFT_NOTICE_EXIT)
 		forget(d, &e->notice.process);
 	if (e->notice.kind == WEFT_NOTICE_EXEC) {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/probe.h"
+#include "collector/tracefs.h"
 #include "gen/weft.skel.h"
 
 /* Elements per batch call: enough to keep calls few, and above the length of
@@ -217,6 +218,19 @@ void probe_close(struct probe *p)
 	free(p);
 }
 
+/* Where that is not possible, looking again from time to time does. */
+static void attach_prctl(struct probe *p)
+{
+	int fd = tracefs_open_event("syscalls/sys_enter_prctl");
+
+	if (fd < 0)
+		return;
+	p->skel->links.on_prctl =
+		bpf_program__attach_perf_event(p->skel->progs.on_prctl, fd);
+	if (!p->skel->links.on_prctl)
+		close(fd);
+}
+
 static int open_mapped(struct probe *p, struct weft_err *err)
 {
 	struct bpf_link *link =
@@ -260,6 +274,7 @@ int probe_attach(struct probe *p, struct weft_err *err)
 					 hooks[i].hook, strerror(-rc));
 		}
 	}
+	attach_prctl(p);
 	return open_mapped(p, err);
 }
 

@@ -383,7 +383,6 @@ void procs_event(void *procs, const struct sideband_event *e)
 	case SIDEBAND_NOTICE:
 		on_notice(p, &e->notice);
 		break;
-	case SIDEBAND_PRCTL:
 	case SIDEBAND_KSYMBOL:
 		break;
 	}

@@ -20,7 +20,6 @@
 #include "collector/clock.h"
 #include "collector/grow.h"
 #include "collector/sideband.h"
-#include "collector/tracefs.h"
 
 enum {
 	RING_PAGES = 256,
@@ -30,8 +29,7 @@ enum {
 };
 
 struct ring {
-	int fd;       /* -1: not open */
-	int prctl_fd; /* -1: not open; its records go to this ring too */
+	int fd; /* -1: not open */
 	struct perf_event_mmap_page *page;
 };
 
@@ -81,44 +79,6 @@ static int open_event(struct perf_event_attr *attr, uint32_t cpu)
 	return fd < 0 ? -errno : fd;
 }
 
-/*
- * prctl(PR_SET_VMA, PR_SET_VMA_ANON_NAME, ...) is how a program says that it
- * published or changed its process context (OTEP 4719). A perf tracepoint
- * event, not a program: those would make the kernel skip the timer's. Where
- * there is no such tracepoint, looking again from time to time does.
- */
-static int open_prctl(uint32_t cpu, int output_fd)
-{
-	static const char filter[] = "option == 0x53564d41 && arg2 == 0";
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
-		.sample_period = 1,
-		.wakeup_events = 1,
-	};
-	char text[24] = "";
-	uint64_t id;
-	int fd = tracefs_open("events/syscalls/sys_enter_prctl/id");
-
-	if (fd < 0)
-		return -1;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	text[strcspn(text, "\n")] = '\0';
-	if (weft_parse_u64(text, 1, UINT32_MAX, &id))
-		return -1;
-	attr.config = id;
-	fd = open_event(&attr, cpu);
-	if (fd < 0)
-		return -1;
-	if (ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter) ||
-	    ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, output_fd)) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 		     struct weft_err *err)
 {
@@ -155,7 +115,6 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 				 cpu, strerror(-rc));
 	}
 	r->page = page;
-	r->prctl_fd = open_prctl(cpu, r->fd);
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, r->fd, &ready)) {
 		rc = -errno;
 		return weft_fail(err, rc, "cannot watch the side-band ring: %s",
@@ -217,7 +176,7 @@ int sideband_open(struct sideband **out, const struct sideband_opts *opts,
 		goto fail;
 	s->n_rings = opts->cpus->n;
 	for (uint32_t i = 0; i < s->n_rings; i++)
-		s->rings[i] = (struct ring){ .fd = -1, .prctl_fd = -1 };
+		s->rings[i] = (struct ring){ .fd = -1 };
 	for (uint32_t i = 0; i < s->n_rings; i++) {
 		rc = open_ring(s, &s->rings[i], opts->cpus->cpu[i], err);
 		if (rc)
@@ -248,8 +207,6 @@ void sideband_close(struct sideband *s)
 	for (uint32_t i = 0; i < s->n_rings; i++) {
 		if (s->rings[i].page)
 			munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
-		if (s->rings[i].prctl_fd >= 0)
-			close(s->rings[i].prctl_fd);
 		if (s->rings[i].fd >= 0)
 			close(s->rings[i].fd);
 	}
@@ -383,8 +340,6 @@ static void take_ksymbol(struct sideband *s, const struct ksymbol_record *r,
 
 static void take_record(struct sideband *s, const struct perf_event_header *h)
 {
-	/* What a PERF_RECORD_SAMPLE of our sample_type holds. */
-	const struct trailer *sample = (const void *)(h + 1);
 	struct trailer t;
 
 	if (h->size < sizeof(*h) + sizeof(t))
@@ -406,9 +361,6 @@ static void take_record(struct sideband *s, const struct perf_event_header *h)
 	case PERF_RECORD_LOST:
 		/* struct { header; u64 id; u64 lost; trailer } */
 		s->lost += ((const uint64_t *)(h + 1))[1];
-		break;
-	case PERF_RECORD_SAMPLE:
-		add_pending(s, SIDEBAND_PRCTL, sample->time, sample->pid);
 		break;
 	default:
 		break;

@@ -22,7 +22,6 @@ enum sideband_kind {
 	SIDEBAND_MMAP,    /* an executable mapping appeared */
 	SIDEBAND_EXEC,    /* perf: the process became another program */
 	SIDEBAND_COMM,    /* the process (not a thread) renamed itself */
-	SIDEBAND_PRCTL,   /* it named a mapping: perhaps a process context */
 	SIDEBAND_KSYMBOL, /* the kernel made code, or freed it */
 	SIDEBAND_NOTICE,  /* from our hooks */
 };

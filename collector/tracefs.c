@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/tracefs.h"
@@ -44,4 +47,32 @@ int tracefs_open(const char *path)
 		close(root);
 	}
 	return fd < 0 ? -ENOENT : fd;
+}
+
+int tracefs_open_event(const char *tracepoint)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+	};
+	char text[128] = "";
+	uint64_t id;
+	int fd;
+
+	snprintf(text, sizeof(text), "events/%s/id", tracepoint);
+	fd = tracefs_open(text);
+	if (fd < 0)
+		return fd;
+	memset(text, 0, sizeof(text));
+	if (read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = '\0';
+	close(fd);
+	text[strcspn(text, "\n")] = '\0';
+	if (weft_parse_u64(text, 1, UINT32_MAX, &id))
+		return -EPROTO;
+	attr.config = id;
+	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1,
+			  PERF_FLAG_FD_CLOEXEC);
+	return fd < 0 ? -errno : fd;
 }
