@@ -275,7 +275,12 @@ $(TLS_DIR)/life: tests/load/tls/life.c tests/load/tls/slot.c $(KNOWN_HEADERS)
 $(TLS_DIR)/reopen: tests/load/tls/reopen.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(tls_flags) -o $@ $< -pthread
-tls-writers: $(TLS_DIR)/life $(TLS_DIR)/reopen $(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
+$(TLS_DIR)/hostile: tests/load/tls/hostile.c $(TLS_DIR)/lib-glibc-gnu.so \
+		$(KNOWN_HEADERS)
+	$(Q)$(CC) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-glibc-gnu.so \
+		-Wl,-rpath,'$$ORIGIN' -pthread
+tls-writers: $(TLS_DIR)/life $(TLS_DIR)/reopen $(TLS_DIR)/hostile \
+	$(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
 	$(TLS_MUSL:%=$(TLS_DIR)/%))
 .PHONY: tls-writers
 tests: tls-writers
@@ -331,6 +336,7 @@ check-long: check
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \
 		tests/live/61-tls-models.sh tests/live/62-lives.sh \
+		tests/live/63-hostile-context.sh \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.

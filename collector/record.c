@@ -500,6 +500,7 @@ int record(const struct record_opts *opts)
 		summary_log(pipeline_totals(r.parts.pipeline), opts, seconds,
 			    r.parts.cpus.n);
 		summary_log_tables(r.parts.tables);
+		summary_log_inspectors(r.parts.inspect);
 		if (r.parts.lists)
 			summary_log_lists(r.parts.lists);
 		if (r.parts.receiver)

@@ -109,6 +109,19 @@ void summary_log_lists(const struct mapping_lists *lists)
 			t.refused, WEFT_LISTS_MAX);
 }
 
+void summary_log_inspectors(const struct inspect *inspect)
+{
+	struct inspect_totals t;
+
+	inspect_read_totals(inspect, &t);
+	if (t.replaced)
+		weft_log(
+			WEFT_INFO,
+			"%" PRIu64
+			" inspectors were replaced: a process or file did not answer in time, or crashed them; it is left alone for an hour",
+			t.replaced);
+}
+
 void summary_log_spans(const struct receiver *receiver)
 {
 	struct receiver_totals t;

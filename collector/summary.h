@@ -17,6 +17,7 @@ void summary_log(const struct pipeline_totals *totals,
 /* Of parts that a recording has. */
 void summary_log_tables(const struct unwind_tables *tables);
 void summary_log_lists(const struct mapping_lists *lists);
+void summary_log_inspectors(const struct inspect *inspect);
 void summary_log_spans(const struct receiver *receiver);
 
 #endif
