@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The trace context of the sampled thread, read from its thread-local record
- * (OTEP 4947) in the same program run: it cannot be another request's. Where
- * the record is, the collector found out once per process; an entry of
- * another process, or from before an exec, is not used.
+ * The trace context of the sampled thread, read from its own memory in the
+ * same program run: it cannot be another request's. What the process has, by
+ * whose layout, and where, the collector found out once per process; an entry
+ * of another process, or from before an exec, is not used.
  */
 #ifndef WEFT_CONTEXT_BPF_H
 #define WEFT_CONTEXT_BPF_H
 
+#include "context_elastic.bpf.h"
+#include "context_labels.bpf.h"
 #include "wire.h"
 
 /* pid -> where its threads keep their record. Full: no context, and the
@@ -31,13 +33,6 @@ struct otel_record {
 enum {
 	DTV_MAX_MODULE = 4096
 };
-
-static __always_inline bool all_zero(const void *id, int words)
-{
-	const __u64 *w = id;
-
-	return !w[0] && (words < 2 || !w[1]);
-}
 
 /* Address of the variable in a dynamic thread vector; 0 with status set where
  * there is none. Layouts: glibc has {length at -16, generation at 0}, entries
@@ -101,6 +96,22 @@ static __always_inline __u8 read_record(__u64 slot_address,
 	return WEFT_CTX_OK;
 }
 
+/* Read what one slot leads to. */
+static __always_inline __u8 read_slot(const struct weft_context_entry *e,
+				      __u64 address, struct weft_sample *s)
+{
+	switch (e->source) {
+	case WEFT_SOURCE_GO:
+		return read_go(e, address, s);
+	case WEFT_SOURCE_ELASTIC:
+		return read_elastic(address, s);
+	case WEFT_SOURCE_LABELS:
+		return read_custom_labels(address, s);
+	default:
+		return read_record(address, s);
+	}
+}
+
 /* Fill the sample's context. The first slot with a usable record wins. */
 static __always_inline __u8 read_context(struct task_struct *task,
 					 struct weft_sample *s)
@@ -121,7 +132,9 @@ static __always_inline __u8 read_context(struct task_struct *task,
 	    e->process.exec_seq != s->process.exec_seq)
 		return WEFT_CTX_STALE_ENTRY;
 	if (e->kind == WEFT_CONTEXT_NONE)
-		return WEFT_CTX_NO_ENTRY;
+		return e->status;
+	if (e->source == WEFT_SOURCE_GO && !config.labels.trace[0][0])
+		return WEFT_CTX_NO_ENTRY; /* not asked for */
 	tp = task->thread.fsbase;
 	if (!tp)
 		return WEFT_CTX_E_TP;
@@ -132,7 +145,7 @@ static __always_inline __u8 read_context(struct task_struct *task,
 
 		if (!address)
 			continue;
-		status = read_record(address, s);
+		status = read_slot(e, address, s);
 		if (status == WEFT_CTX_OK)
 			break;
 	}

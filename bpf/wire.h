@@ -241,7 +241,12 @@ struct weft_ledger {
 /* Where a sample's trace ID came from. Stored; append only. */
 enum weft_context_source {
 	WEFT_SOURCE_NONE,
-	WEFT_SOURCE_OTEL,
+	WEFT_SOURCE_OTEL,    /* OTEP 4947's record */
+	WEFT_SOURCE_GO,      /* pprof labels of the goroutine */
+	WEFT_SOURCE_ELASTIC, /* the correlation record of Elastic's agents */
+	WEFT_SOURCE_LABELS,  /* custom-labels of Polar Signals */
+	WEFT_SOURCE_PROBE,   /* what --trace-probe saw on the thread */
+	WEFT_SOURCE_OBI,     /* OBI's pinned map */
 	WEFT_SOURCE_COUNT
 };
 
@@ -261,11 +266,13 @@ enum weft_context_status {
 	WEFT_CTX_SKIPPED_WORKER, /* kernel thread or io_uring worker */
 	WEFT_CTX_NO_ENTRY,       /* process not known to publish */
 	WEFT_CTX_STALE_ENTRY,    /* what is known is of another process */
+	WEFT_CTX_UNSUPPORTED, /* process publishes in a way that is not read */
+	WEFT_CTX_MALFORMED,   /* a label's text is no ID */
 	WEFT_CTX_COUNT
 };
 
 enum weft_context_kind {
-	WEFT_CONTEXT_NONE, /* probed, publishes nothing: do not ask again */
+	WEFT_CONTEXT_NONE, /* probed, nothing is read: do not ask again */
 	WEFT_CONTEXT_STATIC,
 	WEFT_CONTEXT_DTV,
 };
@@ -275,6 +282,14 @@ struct weft_context_slot {
 	__s64 offset;  /* from the thread pointer, or within the TLS block */
 	__u32 module;  /* 0: offset is from the thread pointer */
 	__u32 min_gen; /* glibc: least generation of the vector; 0: any */
+};
+
+/* Where Go keeps labels; differs by version. Offsets in bytes. */
+struct weft_go_layout {
+	__u16 curg;    /* in struct m: the goroutine that runs */
+	__u16 labels;  /* in struct g */
+	__u8 is_slice; /* the labels are a slice, not a map */
+	__u8 pad[3];
 };
 
 /* What the kernel program needs to know of a process to read its threads'
@@ -287,7 +302,10 @@ struct weft_context_entry {
 	__s8 dtv_offset; /* of the vector's pointer from the thread pointer */
 	__u8 dtv_stride;
 	__u8 is_glibc;
-	__u8 pad[3];
+	__u8 source; /* enum weft_context_source: what the slots hold */
+	__u8 status; /* of NONE: enum weft_context_status, why */
+	__u8 pad;
+	struct weft_go_layout go; /* of source GO; slot[0] is that of g */
 	/* Counted by the kernel program: how often it read by this entry, and
 	 * how often what the entry points to was not readable. */
 	__u32 reads, failed;
@@ -363,6 +381,18 @@ struct weft_notice {
 	};
 };
 
+/* Labels whose value is an ID; of several the first in the list. All zero: no
+ * label. Names are padded with 0. */
+enum {
+	WEFT_LABEL_BYTES = 16,
+	WEFT_LABEL_NAMES = 8
+};
+
+struct weft_label_names {
+	__u64 trace[WEFT_LABEL_NAMES][WEFT_LABEL_BYTES / 8];
+	__u64 span[WEFT_LABEL_NAMES][WEFT_LABEL_BYTES / 8];
+};
+
 /* Set once, before load. */
 struct weft_config {
 	__u32 filter;        /* 1: only what is in the maps of targets */
@@ -375,6 +405,7 @@ struct weft_config {
 	__u32 pad;
 	__u64 weight_q32;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
+	struct weft_label_names labels;
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];
 };

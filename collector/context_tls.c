@@ -26,7 +26,7 @@
 enum {
 	MODULE_ID_MAX = 4096,
 	ARGUMENT_POINTER_MIN = 0x10000,
-	VARIABLES_KEPT = 256,
+	VARIABLES_KEPT = 1024,
 };
 
 static const int64_t offset_max = INT64_C(1) << 31;
@@ -35,22 +35,24 @@ static const uint64_t block_bytes_max = 1 << 30;
 /* The file halves that were worked out before; the oldest makes room. */
 static struct {
 	struct file_key key;
-	bool is_executable, is_used;
+	const char *name; /* NULL: not used */
+	bool is_executable;
 	struct tls_variable variable;
 } known[VARIABLES_KEPT];
 static size_t known_next;
 
 struct search {
 	const struct procfs *proc;
+	const char *name; /* of the variable */
 	struct modules modules;
 	struct file_key executable; /* inode 0: not known */
 };
 
-static bool find_known(const struct file_key *key, bool is_executable,
-		       struct tls_variable *out)
+static bool find_known(const struct file_key *key, const char *name,
+		       bool is_executable, struct tls_variable *out)
 {
 	for (size_t i = 0; i < VARIABLES_KEPT; i++) {
-		if (!known[i].is_used ||
+		if (known[i].name != name ||
 		    known[i].is_executable != is_executable ||
 		    !file_key_is_same(&known[i].key, key))
 			continue;
@@ -61,19 +63,20 @@ static bool find_known(const struct file_key *key, bool is_executable,
 }
 
 static void look_into(int reference, const struct file_key *key,
-		      bool is_executable, struct tls_variable *out)
+		      const char *name, bool is_executable,
+		      struct tls_variable *out)
 {
 	struct elf_file file;
 
 	*out = (struct tls_variable){ 0 };
 	if (elf_file_open(&file, reference, key))
 		return;
-	if (context_find_variable(&file, CONTEXT_VARIABLE, is_executable, out))
+	if (context_find_variable(&file, name, is_executable, out))
 		out->model = TLS_NONE;
 	elf_file_close(&file);
 	known[known_next].key = *key;
+	known[known_next].name = name;
 	known[known_next].is_executable = is_executable;
-	known[known_next].is_used = true;
 	known[known_next].variable = *out;
 	known_next = (known_next + 1) % VARIABLES_KEPT;
 }
@@ -91,8 +94,8 @@ static void find_variable(const struct search *search,
 		return;
 	*is_executable = key.inode == search->executable.inode &&
 			 key.dev == search->executable.dev;
-	if (!find_known(&key, *is_executable, out))
-		look_into(fd, &key, *is_executable, out);
+	if (!find_known(&key, search->name, *is_executable, out))
+		look_into(fd, &key, search->name, *is_executable, out);
 	close(fd);
 }
 
@@ -309,7 +312,7 @@ static void add_slot(struct weft_context_entry *entry,
 		entry->n_slots++;
 }
 
-int context_find_slots(const struct procfs *proc,
+int context_find_slots(const struct procfs *proc, const char *name,
 		       struct weft_context_entry *entry,
 		       enum inspect_context_state *state)
 {
@@ -322,6 +325,7 @@ int context_find_slots(const struct procfs *proc,
 	if (rc)
 		return rc;
 	search.proc = proc;
+	search.name = name;
 	search.executable = (struct file_key){ 0 };
 	fd = elf_open_reference(proc->dir, "exe", 0, &search.executable);
 	if (fd >= 0)

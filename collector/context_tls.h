@@ -9,12 +9,13 @@
 #define CONTEXT_VARIABLE "otel_thread_ctx_v1"
 
 /*
- * Find up to WEFT_MAX_CONTEXT_SLOTS places: in the executable first, then in
- * the order of the mappings. Sets *state to FOUND (slots in *entry, whose
- * process is the caller's to set), NO_SYMBOL or UNRESOLVED. Returns 0, or a
+ * Find up to WEFT_MAX_CONTEXT_SLOTS places of the variable name (borrowed for
+ * good: it is remembered by files): in the executable first, then in the order
+ * of the mappings. Sets *state to FOUND (slots in *entry, whose process and
+ * source are the caller's to set), NO_SYMBOL or UNRESOLVED. Returns 0, or a
  * negative errno where /proc did not let us look.
  */
-int context_find_slots(const struct procfs *proc,
+int context_find_slots(const struct procfs *proc, const char *name,
 		       struct weft_context_entry *entry,
 		       enum inspect_context_state *state) MUST_CHECK;
 

@@ -123,13 +123,30 @@ static void found(struct discovery *d, struct watched *w,
 	}
 }
 
-static void not_found(struct discovery *d, struct watched *w)
+/* It publishes, but not so that it could be read: its samples say so. */
+static bool is_unreadable(enum inspect_context_state state)
+{
+	return state == INSPECT_CONTEXT_UNKNOWN_SCHEMA ||
+	       state == INSPECT_CONTEXT_NO_SYMBOL ||
+	       state == INSPECT_CONTEXT_UNRESOLVED ||
+	       state == INSPECT_CONTEXT_UNSUPPORTED;
+}
+
+static void not_found(struct discovery *d, struct watched *w,
+		      enum inspect_context_state state)
 {
 	size_t last = ARRAY_LEN(again_ms) - 1;
+	struct weft_context_entry nothing = {
+		.process = w->who,
+		.kind = WEFT_CONTEXT_NONE,
+		.status = WEFT_CTX_UNSUPPORTED,
+	};
 
 	if (w->is_found)
 		probe_clear_context(d->probe, w->who.pid);
-	w->is_found = false;
+	/* Without room for it they read as of a process not known. */
+	w->is_found = is_unreadable(state) && !w->is_dead &&
+		      !probe_set_context(d->probe, &nothing);
 	schedule(w, again_ms[w->tries < last ? w->tries : last]);
 	w->tries++;
 }
@@ -183,7 +200,9 @@ static void on_context(void *ctx, enum inspect_status status,
 	} else if (status == INSPECT_OK && c->state == INSPECT_CONTEXT_FOUND) {
 		found(d, w, c);
 	} else {
-		not_found(d, w);
+		not_found(d, w,
+			  status == INSPECT_OK ? c->state
+					       : INSPECT_CONTEXT_NO_MAPPING);
 	}
 	if (w->look_again) {
 		w->look_again = false;

@@ -270,6 +270,7 @@ enum inspect_context_state {
 	INSPECT_CONTEXT_UNKNOWN_SCHEMA, /* schema_version is none we read */
 	INSPECT_CONTEXT_NO_SYMBOL,      /* no module defines the variable */
 	INSPECT_CONTEXT_UNRESOLVED,     /* defined, but not locatable (yet) */
+	INSPECT_CONTEXT_UNSUPPORTED, /* Go or a layout of a version not known */
 };
 
 struct inspect_context {
@@ -282,8 +283,11 @@ struct inspect_context {
 typedef void inspect_context_fn(void *ctx, enum inspect_status status,
 				const struct inspect_context *context);
 
-/* Find where the process keeps its threads' trace context: OTEP 4719's
- * mapping, then OTEP 4947's variable. Reads the process's memory. */
+/*
+ * Find where the process keeps its threads' trace context: the first there is
+ * of OTEP 4947's variable (behind OTEP 4719's mapping), Go's labels, Elastic's
+ * record, custom-labels. Reads the process's memory.
+ */
 int inspect_context(struct inspect *in, const struct weft_identity *who,
 		    inspect_context_fn *fn, void *ctx);
 

@@ -1,12 +1,37 @@
 /* SPDX-License-Identifier: MIT */
-/* A process's trace context: the mapping first, for it is the gate. Without
- * it what a thread-local variable holds may be a parent's, from before a
- * fork. */
+/* A process's trace context: the mapping first, for it is the gate of OTEP
+ * 4947. Without it what that variable holds may be a parent's, from before a
+ * fork. What else there is goes by its own rules. */
 #include <string.h>
 
+#include "collector/context_fallback.h"
 #include "collector/context_process.h"
 #include "collector/context_tls.h"
 #include "collector/inspect_ops.h"
+
+/* The first way by which it publishes. */
+static int find(const struct procfs *proc, struct process_context *context,
+		struct weft_context_entry *entry)
+{
+	enum inspect_context_state state;
+	int rc = context_read_process(proc, context);
+
+	if (!rc && context->state == INSPECT_CONTEXT_FOUND)
+		rc = context_find_slots(proc, CONTEXT_VARIABLE, entry,
+					&context->state);
+	/* What it says of itself is the last resort. */
+	if (!rc && context->state == INSPECT_CONTEXT_NO_SYMBOL &&
+	    context_use_offset(entry, context->tp_offset))
+		context->state = INSPECT_CONTEXT_FOUND;
+	entry->source = WEFT_SOURCE_OTEL;
+	if (rc || context->state == INSPECT_CONTEXT_FOUND ||
+	    context->state == INSPECT_CONTEXT_CHANGING)
+		return rc;
+	rc = context_find_fallback(proc, entry, &state);
+	if (!rc && state != INSPECT_CONTEXT_NO_MAPPING)
+		context->state = state;
+	return rc;
+}
 
 enum inspect_status inspect_op_context(const struct request *request,
 				       struct reply *reply)
@@ -19,13 +44,7 @@ enum inspect_status inspect_op_context(const struct request *request,
 	if (rc)
 		return inspect_to_status(rc);
 	reply->own_size = sizeof(*own);
-	rc = context_read_process(&proc, &context);
-	if (!rc && context.state == INSPECT_CONTEXT_FOUND)
-		rc = context_find_slots(&proc, &own->entry, &context.state);
-	/* What it says of itself is the last resort. */
-	if (!rc && context.state == INSPECT_CONTEXT_NO_SYMBOL &&
-	    context_use_offset(&own->entry, context.tp_offset))
-		context.state = INSPECT_CONTEXT_FOUND;
+	rc = find(&proc, &context, &own->entry);
 	own->state = context.state;
 	own->published_ns = context.published_ns;
 	if (!rc)

@@ -242,8 +242,9 @@ static bool take_context(struct inspect_answer *out, const struct parts *parts,
 	const struct wire_context *own = parts->own;
 	const struct weft_context_entry *entry = &own->entry;
 
-	if (own->state > INSPECT_CONTEXT_UNRESOLVED ||
+	if (own->state > INSPECT_CONTEXT_UNSUPPORTED ||
 	    entry->kind > WEFT_CONTEXT_DTV ||
+	    entry->source >= WEFT_SOURCE_COUNT ||
 	    entry->n_slots > WEFT_MAX_CONTEXT_SLOTS)
 		return false;
 	if (own->state == INSPECT_CONTEXT_FOUND &&

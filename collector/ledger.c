@@ -27,8 +27,8 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[WEFT_CONTEXT_OK + WEFT_CTX_SKIPPED_WORKER] = "context_skipped_worker",
 	[WEFT_CONTEXT_OK + WEFT_CTX_NO_ENTRY] = "context_no_entry",
 	[WEFT_CONTEXT_OK + WEFT_CTX_STALE_ENTRY] = "context_stale_entry",
-	[WEFT_CONTEXT_OK + 13] = "reserved_13",
-	[WEFT_CONTEXT_OK + 14] = "reserved_14",
+	[WEFT_CONTEXT_OK + WEFT_CTX_UNSUPPORTED] = "context_unsupported",
+	[WEFT_CONTEXT_OK + WEFT_CTX_MALFORMED] = "context_malformed",
 	[WEFT_CONTEXT_OK + 15] = "reserved_15",
 	[LEDGER_STORED] = "stored",
 	[LEDGER_LOST_DISCARDED] = "lost_discarded",
@@ -47,8 +47,10 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 };
 
 const char *const context_source_names[WEFT_SOURCE_COUNT] = {
-	[WEFT_SOURCE_NONE] = "none",
-	[WEFT_SOURCE_OTEL] = "otel",
+	[WEFT_SOURCE_NONE] = "none",     [WEFT_SOURCE_OTEL] = "otel",
+	[WEFT_SOURCE_GO] = "go",         [WEFT_SOURCE_ELASTIC] = "elastic",
+	[WEFT_SOURCE_LABELS] = "labels", [WEFT_SOURCE_PROBE] = "probe",
+	[WEFT_SOURCE_OBI] = "obi",
 };
 
 const char *const context_status_names[WEFT_CTX_COUNT] = {
@@ -65,6 +67,8 @@ const char *const context_status_names[WEFT_CTX_COUNT] = {
 	[WEFT_CTX_SKIPPED_WORKER] = "skipped_worker",
 	[WEFT_CTX_NO_ENTRY] = "no_entry",
 	[WEFT_CTX_STALE_ENTRY] = "stale_entry",
+	[WEFT_CTX_UNSUPPORTED] = "unsupported",
+	[WEFT_CTX_MALFORMED] = "malformed",
 };
 
 const char *const walk_end_names[WEFT_END_COUNT] = {

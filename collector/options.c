@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bpf/wire.h"
+#include "collector/label_names.h"
 #include "collector/option_table.h"
 #include "collector/options.h"
 
@@ -21,6 +22,7 @@ enum {
 	OPT_MAX_TABLES,
 	OPT_NO_INLINE,
 	OPT_OTLP_LISTEN,
+	OPT_GO_LABELS,
 	OPT_SELF_COST,
 	OPT_DEBUGINFOD,
 	OPT_VERSION,
@@ -69,6 +71,8 @@ static const struct option_row rows[] = {
 	  "symbols only: no inlined functions and no lines from DWARF" },
 	{ OPT_OTLP_LISTEN, "otlp-listen", "ADDRESS:PORT",
 	  "receive spans over OTLP/HTTP meanwhile, as at 127.0.0.1:4318" },
+	{ OPT_GO_LABELS, "go-labels", "TRACE:SPAN|off",
+	  "names of labels with IDs, as in trace_id,traceid:span_id (custom-labels too)" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ OPT_DEBUGINFOD, "debuginfod", NULL,
@@ -221,6 +225,8 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	case OPT_OTLP_LISTEN:
 		o->otlp_listen = value;
 		return NULL;
+	case OPT_GO_LABELS:
+		return label_names_parse(value, &o->labels);
 	case OPT_NO_INLINE:
 		o->no_inline = true;
 		return NULL;
@@ -281,6 +287,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.max_table_bytes = DEFAULT_MAX_TABLES,
 		.log_level = WEFT_INFO,
 	};
+	label_names_default(&out->labels);
 	option_walk_begin(&walk, rows, ARRAY_LEN(rows), argc, argv, true);
 	while ((id = option_walk_next(&walk)) != -1) {
 		switch (id) {

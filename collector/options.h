@@ -3,6 +3,7 @@
 #ifndef WEFT_OPTIONS_H
 #define WEFT_OPTIONS_H
 
+#include "bpf/wire.h"
 #include "collector/timer.h"
 #include "store/weft.h"
 
@@ -32,7 +33,8 @@ struct record_opts {
 	uint64_t max_wal_bytes;
 	uint64_t max_table_bytes; /* of unwind tables */
 	bool no_inline;
-	const char *otlp_listen; /* NULL: spans are not received */
+	const char *otlp_listen;        /* NULL: spans are not received */
+	struct weft_label_names labels; /* names of labels that hold IDs */
 	bool self_cost;
 	bool use_debuginfod; /* once the recording is closed */
 	enum weft_level log_level;

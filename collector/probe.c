@@ -92,6 +92,7 @@ static void set_config(struct weft_config *c, const struct probe_opts *opts)
 					   ((double)c->detail_chance + 1));
 	}
 	c->ring_wake_bytes = opts->ring_bytes / 4;
+	c->labels = opts->labels;
 }
 
 static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts,

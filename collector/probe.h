@@ -20,7 +20,8 @@ struct probe_opts {
 	uint64_t detail_n;   /* 0: no detail; else one in N */
 	uint32_t max_stacks; /* in an epoch */
 	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */
-	bool self_cost;      /* have the kernel time the program */
+	struct weft_label_names labels;
+	bool self_cost; /* have the kernel time the program */
 };
 
 /* Kernel memory that the maps will take, in bytes, by possible CPUs. */

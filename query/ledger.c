@@ -53,6 +53,8 @@ static const struct {
 	{ "context_skipped_worker", "kernel thread or io_uring worker" },
 	{ "context_no_entry", "process not known to publish traces" },
 	{ "context_stale_entry", "what was known is of another process" },
+	{ "context_unsupported", "process publishes in a way not read" },
+	{ "context_malformed", "a label's text is no ID" },
 };
 
 const struct ledger_entry *ledger_find(const struct ledger *l, const char *name)

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
+#include "collector/context_go.h"
 #include "collector/context_tls.h"
 #include "collector/elf_debug.h"
 #include "collector/elf_symbols.h"
@@ -16,6 +17,7 @@
 static inline void read_elf(int fd)
 {
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
+	char version[CONTEXT_GO_VERSION_MAX];
 	struct elf_dynamic_symbol dynamic;
 	struct tls_variable variable;
 	struct elf_debug debug;
@@ -33,6 +35,7 @@ static inline void read_elf(int fd)
 	if (elf_file_open(&file, fd, &key))
 		return;
 	(void)elf_file_build_id(&file, build_id);
+	(void)!context_go_version(&file, version);
 	for (int i = 0; i < 2; i++) {
 		if (!context_find_variable(&file, CONTEXT_VARIABLE, i,
 					   &variable))

@@ -326,7 +326,8 @@ static void check_live(const char *program, const char *library,
 	assert_int_equal(context.state, INSPECT_CONTEXT_FOUND);
 	assert_string_equal(context.service, "ctx");
 	assert_int_not_equal(context.published_ns, 0);
-	assert_int_equal(context_find_slots(&proc, &entry, &found), 0);
+	assert_int_equal(
+		context_find_slots(&proc, CONTEXT_VARIABLE, &entry, &found), 0);
 	assert_int_equal(found, INSPECT_CONTEXT_FOUND);
 	assert_int_equal(entry.kind, kind);
 	assert_int_equal(entry.n_slots, 1);

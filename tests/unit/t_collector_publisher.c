@@ -109,7 +109,9 @@ static void ask(pid_t pid, struct weft_context_entry *entry,
 	struct procfs proc = open_process(pid);
 	struct reply reply = { 0 };
 
-	assert_int_equal(context_find_slots(&proc, entry, by_symbol), 0);
+	assert_int_equal(
+		context_find_slots(&proc, CONTEXT_VARIABLE, entry, by_symbol),
+		0);
 	procfs_close(&proc);
 	head.process.start_ns = start_ns(pid);
 	assert_int_equal(inspect_op_context(&request, &reply), INSPECT_OK);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+#include <gelf.h>
+#include <unistd.h>
+
+#include "collector/context_fallback.h"
+#include "collector/context_go.h"
+#include "collector/context_modules.h"
+#include "collector/context_tls.h"
+
+enum {
+	LABELS_VERSION = 1
+};
+
+/* Elastic's "universal profiling integration", custom-labels' ABI. */
+static const char elastic_variable[] =
+	"elastic_apm_profiling_correlation_tls_v1";
+static const char labels_variable[] = "custom_labels_current_set";
+static const char labels_version[] = "custom_labels_abi_version";
+
+/* Find an exported object of a module: its address in the process. */
+static bool find_object(const struct procfs *proc, const struct module *module,
+			const char *name, uint64_t *addr)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	struct elf_dynamic_symbol symbol;
+	struct elf_file file;
+	struct file_key key;
+	GElf_Ehdr ehdr;
+	bool is_found;
+	int fd = module_open_reference(proc, module, &key);
+	int rc;
+
+	if (fd < 0)
+		return false;
+	rc = elf_file_open(&file, fd, &key);
+	close(fd);
+	if (rc)
+		return false;
+	is_found = !context_find_dynamic(&file, name, &symbol) &&
+		   elf_file_segments(&file, segments) &&
+		   gelf_getehdr(file.elf, &ehdr);
+	if (is_found && ehdr.e_type == ET_EXEC)
+		*addr = symbol.value;
+	else if (is_found)
+		*addr = symbol.value + module->start -
+			(segments[0].vaddr & ~(page - 1));
+	elf_file_close(&file);
+	return is_found;
+}
+
+/* Whether the labels are laid out as we know: no module says otherwise, and
+ * one says so. */
+static bool has_known_labels(const struct procfs *proc)
+{
+	static struct modules modules;
+	bool is_known = false;
+
+	if (modules_read(&modules, proc))
+		return false;
+	for (size_t i = 0; i < modules.n; i++) {
+		uint32_t version;
+		uint64_t addr;
+
+		if (!modules.module[i].has_code ||
+		    !find_object(proc, &modules.module[i], labels_version,
+				 &addr))
+			continue;
+		if (procfs_read_memory(proc, addr, &version, sizeof(version)) ||
+		    version != LABELS_VERSION)
+			return false;
+		is_known = true;
+	}
+	return is_known;
+}
+
+int context_find_fallback(const struct procfs *proc,
+			  struct weft_context_entry *entry,
+			  enum inspect_context_state *state)
+{
+	int rc = context_find_go(proc, entry, state);
+
+	if (rc || *state != INSPECT_CONTEXT_NO_MAPPING)
+		return rc;
+	rc = context_find_slots(proc, elastic_variable, entry, state);
+	if (rc || *state != INSPECT_CONTEXT_NO_SYMBOL) {
+		entry->source = WEFT_SOURCE_ELASTIC;
+		return rc;
+	}
+	rc = context_find_slots(proc, labels_variable, entry, state);
+	entry->source = WEFT_SOURCE_LABELS;
+	if (*state == INSPECT_CONTEXT_NO_SYMBOL)
+		*state = INSPECT_CONTEXT_NO_MAPPING;
+	else if (!rc && !has_known_labels(proc))
+		*state = INSPECT_CONTEXT_UNSUPPORTED;
+	return rc;
+}
