@@ -406,6 +406,15 @@ int elf_debug_find_alt(struct elf_debug *out, const struct elf_file *file,
 	return rc ? rc : prove_alt(out, &link);
 }
 
+int elf_debug_find_package(struct elf_debug *out, const struct elf_file *mapped,
+			   int root, const char *path)
+{
+	static char name[WIRE_PATH_MAX + 8];
+
+	snprintf(name, sizeof(name), "%s.dwp", path);
+	return open_in_root(out, mapped, root, name);
+}
+
 void elf_debug_close(struct elf_debug *debug)
 {
 	elf_file_close(&debug->file);

@@ -63,6 +63,12 @@ int elf_debug_find_alt(struct elf_debug *out, const struct elf_file *file,
 		       const struct elf_file *mapped, int root,
 		       const char *path) MUST_CHECK;
 
+/* Open the package of split DWARF beside path, as if one had appended ".dwp"
+ * to it, in a root. Nothing proves it but the IDs of the units in it. What
+ * may be read is up to the owner of the mapped file. */
+int elf_debug_find_package(struct elf_debug *out, const struct elf_file *mapped,
+			   int root, const char *path) MUST_CHECK;
+
 void elf_debug_close(struct elf_debug *debug);
 
 #endif

@@ -19,6 +19,7 @@
 #include "collector/elf_dwarf.h"
 #include "collector/elf_image.h"
 #include "collector/elf_spans.h"
+#include "collector/elf_split.h"
 
 enum {
 	DEPTH_MAX = 64,               /* of DIEs in each other */
@@ -28,13 +29,18 @@ enum {
 	FUNCTION_STEPS_MAX = 1 << 20, /* and for one address */
 	LINE_BYTES = 64,              /* what libdw keeps for a line, about */
 	UNIT_BYTES = 512,             /* and for a unit */
+	SPLIT_BYTES = 8192,           /* and for one of a package */
 };
 
 struct unit {
 	Dwarf_Die die;  /* has the lines */
 	Dwarf_Die code; /* has the functions; addr NULL: none to be had */
-	struct spans functions;
-	bool is_indexed, has_lines;
+	uint64_t bias;  /* of the addresses in code */
+	struct spans functions;  /* by address, without bias */
+	struct elf_split *split; /* owned; of a package; else NULL */
+	/* Where the sections of a skeleton begin; UINT64_MAX: nowhere. */
+	uint64_t addr_base, ranges_base;
+	bool is_skeleton, is_indexed, has_lines;
 };
 
 struct elf_dwarf {
@@ -42,8 +48,11 @@ struct elf_dwarf {
 	Dwarf *dwarf, *alt; /* owned */
 	struct unit *units; /* owned */
 	size_t n_units;
-	struct spans by_address; /* units */
+	struct spans by_address;     /* units */
+	struct elf_package *package; /* owned; NULL: none */
+	bool follow_split;           /* to files that the program names */
 	size_t n_ranges, index_steps, n_lines;
+	size_t split_bytes; /* of what was read of the package */
 };
 
 /* ---- the index */
@@ -54,9 +63,10 @@ static bool is_left_out(uint64_t start, uint64_t end)
 	return start <= 1 || start >= UINT64_MAX - 1 || end <= start;
 }
 
-/* Add the ranges of a DIE. A list that is not well-formed ends there. */
+/* Add the ranges of a DIE, without its unit's bias. A list that is not
+ * well-formed ends there. */
 static int add_ranges(struct elf_dwarf *d, struct spans *spans, Dwarf_Die *die,
-		      void *what)
+		      uint64_t bias, void *what)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t at = 0;
@@ -67,6 +77,8 @@ static int add_ranges(struct elf_dwarf *d, struct spans *spans, Dwarf_Die *die,
 		at = dwarf_ranges(die, at, &base, &start, &end);
 		if (at <= 0)
 			break;
+		start += bias;
+		end += bias;
 		if (is_left_out(start, end))
 			continue;
 		if (d->n_ranges++ >= ELF_DWARF_RANGES_MAX)
@@ -94,8 +106,7 @@ static int count_units(struct elf_dwarf *d)
 	return d->units ? 0 : -ENOMEM;
 }
 
-/* libdw searches for a .dwo file only where subdie is asked for. */
-static int index_units(struct elf_dwarf *d, bool follow_split)
+static int index_units(struct elf_dwarf *d)
 {
 	Dwarf_CU *cu = NULL;
 	int rc = count_units(d);
@@ -104,21 +115,71 @@ static int index_units(struct elf_dwarf *d, bool follow_split)
 		struct unit *unit = &d->units[i];
 		uint8_t type = 0;
 
+		unit->addr_base = UINT64_MAX;
+		unit->ranges_base = UINT64_MAX;
 		if (dwarf_get_units(d->dwarf, cu, &cu, NULL, &type, &unit->die,
 				    NULL))
 			break;
 		if (type == DW_UT_compile)
 			unit->code = unit->die;
-		else if (type != DW_UT_skeleton)
+		else if (type == DW_UT_skeleton)
+			unit->is_skeleton = true;
+		else
 			continue;
-		rc = add_ranges(d, &d->by_address, &unit->die, unit);
-		if (type == DW_UT_skeleton && follow_split && !rc)
-			(void)dwarf_cu_info(unit->die.cu, NULL, NULL, NULL,
-					    &unit->code, NULL, NULL, NULL);
+		rc = add_ranges(d, &d->by_address, &unit->die, 0, unit);
 	}
 	spans_sort(&d->by_address);
 	return rc;
 }
+
+/* ---- units that are elsewhere */
+
+/* The sections of each skeleton end where those of another begin. */
+static void find_ends(const struct elf_dwarf *d,
+		      const struct elf_skeleton *skeleton, uint64_t *addr_end,
+		      uint64_t *ranges_end)
+{
+	*addr_end = UINT64_MAX;
+	*ranges_end = UINT64_MAX;
+	for (size_t i = 0; i < d->n_units; i++) {
+		const struct unit *unit = &d->units[i];
+
+		if (unit->addr_base > skeleton->addr_base &&
+		    unit->addr_base < *addr_end)
+			*addr_end = unit->addr_base;
+		if (unit->ranges_base > skeleton->ranges_base &&
+		    unit->ranges_base < *ranges_end)
+			*ranges_end = unit->ranges_base;
+	}
+}
+
+static void follow_to_package(struct elf_dwarf *d, struct unit *unit)
+{
+	struct elf_skeleton skeleton;
+	uint64_t addr_end, ranges_end, used = d->image.size + d->split_bytes;
+
+	elf_skeleton_read(&skeleton, &unit->die);
+	find_ends(d, &skeleton, &addr_end, &ranges_end);
+	if (used >= ELF_DWARF_BYTES_MAX ||
+	    elf_split_open(&unit->split, &d->image, d->package, &skeleton,
+			   addr_end, ranges_end, ELF_DWARF_BYTES_MAX - used))
+		return;
+	d->split_bytes += unit->split->image.size + SPLIT_BYTES;
+	unit->code = unit->split->die;
+	unit->bias = skeleton.base;
+}
+
+/* libdw searches for a .dwo file only where subdie is asked for. */
+static void follow(struct elf_dwarf *d, struct unit *unit)
+{
+	if (d->package)
+		follow_to_package(d, unit);
+	if (!unit->code.addr && d->follow_split)
+		(void)dwarf_cu_info(unit->die.cu, NULL, NULL, NULL, &unit->code,
+				    NULL, NULL, NULL);
+}
+
+/* ---- the functions of a unit */
 
 /* Whether functions may be among the children of a DIE. */
 static bool may_hold_functions(int tag)
@@ -152,7 +213,8 @@ static int index_children(struct elf_dwarf *d, struct unit *unit,
 		if (++d->index_steps > INDEX_STEPS_MAX)
 			return -EFBIG;
 		if (tag == DW_TAG_subprogram)
-			rc = add_ranges(d, &unit->functions, &die, die.addr);
+			rc = add_ranges(d, &unit->functions, &die, unit->bias,
+					die.addr);
 		if (!rc && may_hold_functions(tag))
 			rc = index_children(d, unit, &die, depth + 1);
 	} while (!rc && !dwarf_siblingof(&die, &die));
@@ -163,6 +225,8 @@ static int index_children(struct elf_dwarf *d, struct unit *unit,
 static void index_functions(struct elf_dwarf *d, struct unit *unit)
 {
 	unit->is_indexed = true;
+	if (unit->is_skeleton)
+		follow(d, unit);
 	if (!unit->code.addr)
 		return;
 	if (index_children(d, unit, &unit->code, 0))
@@ -234,18 +298,22 @@ static uint32_t read_number(Dwarf_Die *die, unsigned int name)
 }
 
 /* The file that an attribute of a DIE names by its number in the table of
- * the DIE's unit. */
-static const char *read_file(Dwarf_Die *die, unsigned int name)
+ * the DIE's unit, or, where that has none, of its skeleton. */
+static const char *read_file(struct unit *unit, Dwarf_Die *die,
+			     unsigned int name)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Files *files;
 	Dwarf_Word index;
-	Dwarf_Die unit;
+	Dwarf_Die its_unit;
 	size_t n;
 
 	if (!dwarf_attr(die, name, &attr) || dwarf_formudata(&attr, &index) ||
-	    !dwarf_diecu(die, &unit, NULL, NULL) ||
-	    dwarf_getsrcfiles(&unit, &files, &n) || index >= n)
+	    !dwarf_diecu(die, &its_unit, NULL, NULL) ||
+	    (dwarf_getsrcfiles(&its_unit, &files, &n) &&
+	     (!unit->is_skeleton ||
+	      dwarf_getsrcfiles(&unit->die, &files, &n))) ||
+	    index >= n)
 		return NULL;
 	return dwarf_filesrc(files, index, NULL, NULL);
 }
@@ -259,7 +327,8 @@ static const char *read_string(Dwarf_Die *die, unsigned int name)
 
 /* What a function is called is often said where it was declared. The line of
  * its declaration says nothing where that is in another file. */
-static void read_names(Dwarf_Die *function, struct elf_dwarf_level *out)
+static void read_names(struct unit *unit, Dwarf_Die *function,
+		       struct elf_dwarf_level *out)
 {
 	Dwarf_Die die = *function, next;
 	const char *file = NULL;
@@ -278,7 +347,7 @@ static void read_names(Dwarf_Die *function, struct elf_dwarf_level *out)
 		if (!out->function_line)
 			out->function_line = read_number(&die, DW_AT_decl_line);
 		if (!file)
-			file = read_file(&die, DW_AT_decl_file);
+			file = read_file(unit, &die, DW_AT_decl_file);
 		if (!dwarf_attr(&die, DW_AT_abstract_origin, &attr) &&
 		    !dwarf_attr(&die, DW_AT_specification, &attr))
 			break;
@@ -343,7 +412,7 @@ static void find_chain(struct chain *chain, const struct unit *unit,
 		(Dwarf_Die){ .addr = function->what, .cu = unit->code.cu };
 	chain->n = 1;
 	chain->steps = 0;
-	(void)descend(chain, &chain->die[0], address, 0);
+	(void)descend(chain, &chain->die[0], address - unit->bias, 0);
 }
 
 size_t elf_dwarf_find(struct elf_dwarf *d, uint64_t address,
@@ -364,18 +433,19 @@ size_t elf_dwarf_find(struct elf_dwarf *d, uint64_t address,
 	for (size_t i = 0; i < chain.n; i++) {
 		Dwarf_Die *die = &chain.die[chain.n - 1 - i];
 
-		read_names(die, &out[i]);
+		read_names(unit, die, &out[i]);
 		if (i + 1 == chain.n)
 			break;
 		/* Where it was inlined is the place in its caller. */
 		out[i + 1] = (struct elf_dwarf_level){
 			.dir = read_string(&unit->die, DW_AT_comp_dir),
-			.file = read_file(die, DW_AT_call_file),
+			.file = read_file(unit, die, DW_AT_call_file),
 			.line = read_number(die, DW_AT_call_line),
 		};
 	}
-	out[chain.n - 1].start =
-		dwarf_entrypc(&chain.die[0], &entry) ? function->start : entry;
+	out[chain.n - 1].start = dwarf_entrypc(&chain.die[0], &entry)
+					 ? function->start
+					 : entry + unit->bias;
 	return chain.n;
 }
 
@@ -408,8 +478,9 @@ int elf_dwarf_open(struct elf_dwarf **out, const struct elf_file *file,
 		if (!rc)
 			dwarf_setalt(d->dwarf, d->alt);
 	}
+	d->follow_split = follow_split;
 	if (!rc)
-		rc = index_units(d, follow_split);
+		rc = index_units(d);
 	if (rc) {
 		elf_dwarf_close(d);
 		return rc;
@@ -418,12 +489,39 @@ int elf_dwarf_open(struct elf_dwarf **out, const struct elf_file *file,
 	return 0;
 }
 
+bool elf_dwarf_is_split(const struct elf_dwarf *d)
+{
+	for (size_t i = 0; i < d->n_units; i++) {
+		if (d->units[i].is_skeleton)
+			return true;
+	}
+	return false;
+}
+
+void elf_dwarf_set_package(struct elf_dwarf *d, struct elf_package *package)
+{
+	d->package = package;
+	for (size_t i = 0; i < d->n_units; i++) {
+		struct unit *unit = &d->units[i];
+		struct elf_skeleton skeleton;
+
+		if (!unit->is_skeleton)
+			continue;
+		elf_skeleton_read(&skeleton, &unit->die);
+		unit->addr_base = skeleton.addr_base;
+		unit->ranges_base = skeleton.ranges_base;
+	}
+}
+
 void elf_dwarf_close(struct elf_dwarf *d)
 {
 	if (!d)
 		return;
-	for (size_t i = 0; i < d->n_units; i++)
+	for (size_t i = 0; i < d->n_units; i++) {
 		spans_release(&d->units[i].functions);
+		elf_split_close(d->units[i].split);
+	}
+	elf_package_close(d->package);
 	spans_release(&d->by_address);
 	free(d->units);
 	/* An alt that was set is not ended with what it was set for. */
@@ -436,7 +534,8 @@ void elf_dwarf_close(struct elf_dwarf *d)
 
 size_t elf_dwarf_bytes(const struct elf_dwarf *d)
 {
-	return d->image.size + d->alt_image.size +
+	return d->image.size + d->alt_image.size + d->split_bytes +
+	       (d->package ? elf_package_bytes(d->package) : 0) +
 	       d->n_units * (sizeof(*d->units) + UNIT_BYTES) +
 	       d->n_ranges * sizeof(struct span) + d->n_lines * LINE_BYTES;
 }

@@ -2,13 +2,15 @@
 /*
  * Functions, inlined ones too, and lines by address, from the DWARF of one
  * ELF file: versions 2 to 5, as libdw 0.188 reads them. Compressed sections
- * and what dwz moved to another file are read. What -gsplit-dwarf moved to
- * .dwo files is read where the caller allows it; .dwp files are not.
+ * and what dwz moved to another file are read. What -gsplit-dwarf moved
+ * elsewhere is read from a package (.dwp) where there is one, and from .dwo
+ * files where the caller allows it.
  */
 #ifndef WEFT_ELF_DWARF_H
 #define WEFT_ELF_DWARF_H
 
 #include "collector/elf_file.h"
+#include "collector/elf_package.h"
 
 /* Beyond these a file is as if it had no DWARF. */
 #define ELF_DWARF_BYTES_MAX (512ULL << 20) /* of what is read of sections */
@@ -33,6 +35,14 @@ struct elf_dwarf; /* independent of the files once open */
 int elf_dwarf_open(struct elf_dwarf **out, const struct elf_file *file,
 		   const struct elf_file *alt, bool follow_split) MUST_CHECK;
 void elf_dwarf_close(struct elf_dwarf *dwarf);
+
+/* Whether -gsplit-dwarf moved something elsewhere. */
+bool elf_dwarf_is_split(const struct elf_dwarf *dwarf);
+
+/* Read functions of split units from this package, before anything is asked.
+ * Consumes it. */
+void elf_dwarf_set_package(struct elf_dwarf *dwarf,
+			   struct elf_package *package);
 
 /* Memory that it takes, about, for the caller's ceiling. Grows with use. */
 size_t elf_dwarf_bytes(const struct elf_dwarf *dwarf);

@@ -15,15 +15,20 @@ enum {
 };
 
 /* Those for functions, lines, their names and their ranges. */
-static const char *const wanted[] = {
-	".debug_info",     ".debug_abbrev", ".debug_line",
-	".debug_line_str", ".debug_str",    ".debug_str_offsets",
-	".debug_addr",     ".debug_ranges", ".debug_rnglists",
+static const char *const wanted[ELF_IMAGE_PARTS] = {
+	[ELF_IMAGE_INFO] = ".debug_info",
+	[ELF_IMAGE_ABBREV] = ".debug_abbrev",
+	[ELF_IMAGE_LINE] = ".debug_line",
+	[ELF_IMAGE_LINE_STR] = ".debug_line_str",
+	[ELF_IMAGE_STR] = ".debug_str",
+	[ELF_IMAGE_STR_OFFSETS] = ".debug_str_offsets",
+	[ELF_IMAGE_ADDR] = ".debug_addr",
+	[ELF_IMAGE_RANGES] = ".debug_ranges",
+	[ELF_IMAGE_RNGLISTS] = ".debug_rnglists",
 };
 
 enum {
-	INFO,
-	WANTED = ARRAY_LEN(wanted)
+	WANTED = ELF_IMAGE_PARTS
 };
 
 /* A section as it lies in the file, and where it goes in the image. */
@@ -31,8 +36,6 @@ struct source {
 	uint64_t offset, packed_size; /* in the file; packed_size 0: none */
 	uint64_t size;                /* unpacked */
 	bool is_packed;
-	uint64_t at;   /* in the image */
-	uint32_t name; /* in the image's section names */
 };
 
 static uint8_t chunk[CHUNK];
@@ -122,7 +125,7 @@ static int find_sections(struct source sources[WANTED],
 		if (name && name[0] == '.')
 			rc = take_section(sources, file, &shdr, name);
 	}
-	return rc ? rc : sources[INFO].packed_size ? 0 : -ENOENT;
+	return rc ? rc : sources[ELF_IMAGE_INFO].packed_size ? 0 : -ENOENT;
 }
 
 static int unpack(uint8_t *out, const struct source *source,
@@ -157,23 +160,6 @@ static int unpack(uint8_t *out, const struct source *source,
 	return rc ? rc : room || status != Z_STREAM_END ? -EPROTO : 0;
 }
 
-static int fill(uint8_t *image, const struct source sources[WANTED],
-		const struct elf_file *file)
-{
-	int rc = 0;
-
-	for (int i = 0; i < WANTED && !rc; i++) {
-		const struct source *source = &sources[i];
-
-		if (source->is_packed)
-			rc = unpack(image + source->at, source, file);
-		else if (source->packed_size)
-			rc = elf_file_read(file, image + source->at,
-					   source->size, source->offset);
-	}
-	return rc;
-}
-
 /* Header, section headers (none, wanted, names), names, sections. */
 struct plan {
 	Elf64_Ehdr ehdr;
@@ -186,8 +172,9 @@ static uint64_t align(uint64_t size)
 	return (size + 15) & ~(uint64_t)15;
 }
 
-/* Give each section its place. Returns 0 or -EFBIG. */
-static int plan_image(struct plan *plan, struct source sources[WANTED],
+/* Give each section its place; those of no bytes are not there. Returns 0 or
+ * -EFBIG. */
+static int plan_image(struct plan *plan, const uint64_t bytes[WANTED],
 		      uint64_t max, uint64_t *size)
 {
 	Elf64_Shdr *names = &plan->shdr[WANTED + 1];
@@ -195,23 +182,19 @@ static int plan_image(struct plan *plan, struct source sources[WANTED],
 	uint32_t name = 1;
 
 	for (int i = 0; i < WANTED; i++) {
-		bool is_there = sources[i].packed_size;
-		uint64_t bytes = is_there ? sources[i].size : 0;
-
-		if (bytes > max - total)
+		if (bytes[i] > max - total)
 			return -EFBIG;
-		total += bytes;
+		total += bytes[i];
 		memcpy(plan->names + name, wanted[i], strlen(wanted[i]));
-		sources[i].at = at;
 		plan->shdr[i + 1] = (Elf64_Shdr){
 			.sh_name = name,
-			.sh_type = is_there ? SHT_PROGBITS : SHT_NOBITS,
+			.sh_type = bytes[i] ? SHT_PROGBITS : SHT_NOBITS,
 			.sh_offset = at,
-			.sh_size = bytes,
+			.sh_size = bytes[i],
 			.sh_addralign = 1,
 		};
 		name += (uint32_t)strlen(wanted[i]) + 1;
-		at = align(at + bytes);
+		at = align(at + bytes[i]);
 	}
 	*names = (Elf64_Shdr){
 		.sh_type = SHT_STRTAB,
@@ -223,7 +206,7 @@ static int plan_image(struct plan *plan, struct source sources[WANTED],
 	return 0;
 }
 
-static void make_header(struct plan *plan, const GElf_Ehdr *its)
+static void make_header(struct plan *plan, const Elf64_Ehdr *its)
 {
 	plan->ehdr = (Elf64_Ehdr){
 		.e_type = ET_EXEC,
@@ -238,35 +221,112 @@ static void make_header(struct plan *plan, const GElf_Ehdr *its)
 	memcpy(plan->ehdr.e_ident, its->e_ident, EI_NIDENT);
 }
 
+/* Take the memory, and write the headers there. */
+static int begin(struct elf_image *out, const Elf64_Ehdr *its,
+		 const uint64_t bytes[WANTED], uint64_t max)
+{
+	struct plan plan = { 0 };
+	uint64_t size;
+	int rc = plan_image(&plan, bytes, max, &size);
+
+	if (rc)
+		return rc;
+	make_header(&plan, its);
+	out->bytes = malloc(size);
+	if (!out->bytes)
+		return -ENOMEM;
+	out->size = size;
+	memcpy(out->bytes, &plan, sizeof(plan));
+	return 0;
+}
+
+static int end(struct elf_image *out)
+{
+	elf_version(EV_CURRENT);
+	out->elf = elf_memory((char *)out->bytes, out->size);
+	return out->elf ? 0 : -ENOMEM;
+}
+
+struct elf_bytes elf_image_part(const struct elf_image *image,
+				enum elf_image_part part)
+{
+	const struct plan *plan = (const void *)image->bytes;
+	const Elf64_Shdr *shdr = &plan->shdr[part + 1];
+
+	if (shdr->sh_type == SHT_NOBITS)
+		return (struct elf_bytes){ 0 };
+	return (struct elf_bytes){ image->bytes + shdr->sh_offset,
+				   shdr->sh_size };
+}
+
+static int fill(const struct elf_image *image,
+		const struct source sources[WANTED],
+		const struct elf_file *file)
+{
+	int rc = 0;
+
+	for (int i = 0; i < WANTED && !rc; i++) {
+		const struct source *source = &sources[i];
+		struct elf_bytes to =
+			elf_image_part(image, (enum elf_image_part)i);
+
+		if (to.size && source->is_packed)
+			rc = unpack(to.data, source, file);
+		else if (to.size)
+			rc = elf_file_read(file, to.data, to.size,
+					   source->offset);
+	}
+	return rc;
+}
+
 int elf_image_make(struct elf_image *out, const struct elf_file *file,
 		   uint64_t max)
 {
 	struct source sources[WANTED] = { 0 };
-	struct plan plan = { 0 };
-	GElf_Ehdr ehdr;
-	uint64_t size;
+	uint64_t bytes[WANTED];
+	Elf64_Ehdr ehdr; /* GElf_Ehdr is the same */
 	int rc;
 
 	*out = (struct elf_image){ 0 };
 	if (!elf_file_is_native(file) || !gelf_getehdr(file->elf, &ehdr))
 		return -ENOEXEC;
 	rc = find_sections(sources, file);
-	if (!rc)
-		rc = plan_image(&plan, sources, max, &size);
 	if (rc)
 		return rc;
-	make_header(&plan, &ehdr);
-	out->bytes = malloc(size);
-	if (!out->bytes)
-		return -ENOMEM;
-	out->size = size;
-	memcpy(out->bytes, &plan, sizeof(plan));
-	rc = fill(out->bytes, sources, file);
-	if (!rc) {
-		elf_version(EV_CURRENT);
-		out->elf = elf_memory((char *)out->bytes, size);
-		rc = out->elf ? 0 : -ENOMEM;
+	for (int i = 0; i < WANTED; i++)
+		bytes[i] = sources[i].packed_size ? sources[i].size : 0;
+	rc = begin(out, &ehdr, bytes, max);
+	if (!rc)
+		rc = fill(out, sources, file);
+	if (!rc)
+		rc = end(out);
+	if (rc)
+		elf_image_release(out);
+	return rc;
+}
+
+int elf_image_join(struct elf_image *out, const struct elf_image *like,
+		   const struct elf_bytes part[ELF_IMAGE_PARTS], uint64_t max)
+{
+	const struct plan *its = (const void *)like->bytes;
+	uint64_t bytes[WANTED];
+	int rc;
+
+	*out = (struct elf_image){ 0 };
+	if (!part[ELF_IMAGE_INFO].size)
+		return -ENOENT;
+	for (int i = 0; i < WANTED; i++)
+		bytes[i] = part[i].size;
+	rc = begin(out, &its->ehdr, bytes, max);
+	for (int i = 0; i < WANTED && !rc; i++) {
+		struct elf_bytes to =
+			elf_image_part(out, (enum elf_image_part)i);
+
+		if (to.size)
+			memcpy(to.data, part[i].data, to.size);
 	}
+	if (!rc)
+		rc = end(out);
 	if (rc)
 		elf_image_release(out);
 	return rc;

@@ -15,6 +15,25 @@
 
 #include "collector/elf_file.h"
 
+/* The sections that an image has. */
+enum elf_image_part {
+	ELF_IMAGE_INFO,
+	ELF_IMAGE_ABBREV,
+	ELF_IMAGE_LINE,
+	ELF_IMAGE_LINE_STR,
+	ELF_IMAGE_STR,
+	ELF_IMAGE_STR_OFFSETS,
+	ELF_IMAGE_ADDR,
+	ELF_IMAGE_RANGES,
+	ELF_IMAGE_RNGLISTS,
+	ELF_IMAGE_PARTS
+};
+
+struct elf_bytes {
+	uint8_t *data; /* NULL: none */
+	size_t size;
+};
+
 struct elf_image {
 	Elf *elf;       /* owned */
 	uint8_t *bytes; /* owned; what elf reads */
@@ -29,6 +48,19 @@ struct elf_image {
  */
 int elf_image_make(struct elf_image *out, const struct elf_file *file,
 		   uint64_t max) MUST_CHECK;
+
+/*
+ * The same from parts that lie in memory, borrowed for the call; for the
+ * machine of another image. Returns 0, -ENOENT (no ELF_IMAGE_INFO), -EFBIG or
+ * -ENOMEM.
+ */
+int elf_image_join(struct elf_image *out, const struct elf_image *like,
+		   const struct elf_bytes part[ELF_IMAGE_PARTS],
+		   uint64_t max) MUST_CHECK;
+
+/* A part, borrowed from the image. */
+struct elf_bytes elf_image_part(const struct elf_image *image,
+				enum elf_image_part part);
 void elf_image_release(struct elf_image *image);
 
 #endif

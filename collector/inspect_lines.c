@@ -123,6 +123,32 @@ static bool is_of_ours(const struct search *s, const struct elf_file *file,
 	return file_key_is_same(&key, &file->key);
 }
 
+/* Whether a package with that name, or with the mapped file's, is there. */
+static bool try_package(struct search *s, int root, const char *path)
+{
+	struct elf_package *package;
+	struct elf_debug found;
+	int rc = elf_debug_find_package(&found, s->file, root, path);
+
+	if (rc)
+		return false;
+	rc = elf_package_open(&package, &found.file);
+	elf_debug_close(&found);
+	if (!rc)
+		elf_dwarf_set_package(s->dwarf, package);
+	return !rc;
+}
+
+static void find_package(struct search *s, int root, const char *path)
+{
+	const char *mapped = s->request->head->n_places
+				     ? s->request->places[0].path
+				     : s->request->path;
+
+	if (!try_package(s, root, path) && strcmp(path, mapped))
+		(void)try_package(s, root, mapped);
+}
+
 /* Try one file; path is its own in the root. Without the other half, where
  * dwz took it apart, it is of no use. */
 static bool try_file(struct search *s, const struct elf_file *file, int root,
@@ -140,6 +166,8 @@ static bool try_file(struct search *s, const struct elf_file *file, int root,
 				 is_of_ours(s, &alt.file, alt.path)));
 	if (has_alt)
 		elf_debug_close(&alt);
+	if (!rc && elf_dwarf_is_split(s->dwarf))
+		find_package(s, root, path);
 	if (rc && rc != -ENOENT)
 		s->rc = rc;
 	return !rc;

@@ -25,7 +25,8 @@ case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
 interop) want="$core nodejs gdb g++ openssl elfutils rustc
-	golang-go libc6-dbg libbinutils-dbg libctf0-dbg" ;;
+	golang-go libc6-dbg libbinutils-dbg libctf0-dbg llvm-16
+	openjdk-17-jdk-headless" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2
