@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 # weft: build/weft (reads), build/weft-record (records), build/weft-symbolize
-# (names what a recording has no name for) and build/weft-import (adds spans).
+# (names what a recording has no name for), build/weft-import (adds spans) and
+# build/weft-doctor (says what stands in the way).
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
@@ -39,7 +40,8 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
-all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import publisher
+all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import \
+	$(B)/weft-doctor publisher
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
@@ -54,6 +56,9 @@ $(B)/weft-symbolize: $(B)/collector/symbolize_main.o $(B)/collector.a \
 $(B)/weft-import: $(B)/collector/import_main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 
+$(B)/weft-doctor: $(B)/collector/doctor_main.o $(B)/collector.a $(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
 $(B)/store.a: $(STORE)
 $(B)/collector.a: $(COLLECTOR)
 $(B)/query.a: $(QUERY)
@@ -62,6 +67,7 @@ $(B)/query.a: $(QUERY)
 
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
+	$(B)/gen/threads.skel.h \
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
 QUERY_SQL := $(wildcard query/*.sql)
@@ -78,12 +84,12 @@ $(B)/gen/query_sql.h $(B)/gen/query_sql.c: $(QUERY_SQL) tools/embed-sql.awk
 
 BPF_FLAGS = -g -O2 -Wall -Werror -target bpf -mcpu=v3 -D__TARGET_ARCH_x86 \
 	-I/usr/include/$(shell $(CC) -print-multiarch)
-$(B)/gen/weft.bpf.o: $(wildcard bpf/*)
+$(B)/gen/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_FLAGS) -c -o $@ bpf/weft.bpf.c
+	$(Q)$(CLANG) $(BPF_FLAGS) -c -o $@ $<
 
-$(B)/gen/weft.skel.h: $(B)/gen/weft.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton $< name weft_bpf >$@
+$(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
+	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
 
 # The parts of a process context (OTEP 4719) and of OTLP that are read.
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
@@ -401,6 +407,7 @@ install: all install-publisher
 	$(INSTALL) -D -m 755 $(B)/weft-symbolize \
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
 	$(INSTALL) -D -m 755 $(B)/weft-import $(DESTDIR)$(PREFIX)/bin/weft-import
+	$(INSTALL) -D -m 755 $(B)/weft-doctor $(DESTDIR)$(PREFIX)/bin/weft-doctor
 
 install-publisher: publisher $(B)/otel-thread-ctx.pc
 	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
@@ -414,6 +421,7 @@ uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record \
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize \
 		$(DESTDIR)$(PREFIX)/bin/weft-import \
+		$(DESTDIR)$(PREFIX)/bin/weft-doctor \
 		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
 		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc

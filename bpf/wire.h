@@ -337,6 +337,13 @@ struct weft_sample {
 	char thread_comm[WEFT_COMM_LEN];
 };
 
+/* A thread, and where its thread-local memory is. */
+struct weft_thread {
+	__u64 pointer; /* 0: none */
+	__u32 tid;
+	__u32 pad;
+};
+
 /* An executable mapping of a file by a target, as found at start. */
 struct weft_mapped {
 	struct weft_identity process;

@@ -93,30 +93,35 @@ static bool is_known_schema(const char *schema)
 	return false;
 }
 
+/* Cut to what there is room for; NULL is "". */
+static void copy_text(char out[CONTEXT_TEXT_MAX], const char *text)
+{
+	size_t length = text ? strnlen(text, CONTEXT_TEXT_MAX - 1) : 0;
+
+	if (length)
+		memcpy(out, text, length);
+	out[length] = '\0';
+}
+
 void context_decode(const uint8_t *payload, size_t size,
 		    struct process_context *out)
 {
 	Otel__ProcessContext *context =
 		otel__process_context__unpack(NULL, size, payload);
-	const char *service;
+	const char *schema;
 
 	out->service[0] = '\0';
+	out->schema[0] = '\0';
 	out->tp_offset = 0;
 	out->state = INSPECT_CONTEXT_BAD_HEADER;
 	if (!context)
 		return;
-	out->state = is_known_schema(
-			     find_text(context, "threadlocal.schema_version"))
-			     ? INSPECT_CONTEXT_FOUND
-			     : INSPECT_CONTEXT_UNKNOWN_SCHEMA;
+	schema = find_text(context, "threadlocal.schema_version");
+	copy_text(out->schema, schema);
+	out->state = is_known_schema(schema) ? INSPECT_CONTEXT_FOUND
+					     : INSPECT_CONTEXT_UNKNOWN_SCHEMA;
 	out->tp_offset = find_number(context, "weft.thread_ctx.tp_offset");
-	service = find_text(context, "service.name");
-	if (service) {
-		size_t length = strnlen(service, sizeof(out->service) - 1);
-
-		memcpy(out->service, service, length);
-		out->service[length] = '\0';
-	}
+	copy_text(out->service, find_text(context, "service.name"));
 	otel__process_context__free_unpacked(context, NULL);
 }
 

@@ -14,6 +14,7 @@ struct process_context {
 	enum inspect_context_state state; /* FOUND: a schema that we read */
 	uint64_t published_ns;
 	char service[CONTEXT_TEXT_MAX]; /* "" if none */
+	char schema[CONTEXT_TEXT_MAX];  /* "" if none */
 	/* Where it says itself that the variable lies, from each thread's
 	 * pointer; for static programs without symbols. No part of the OTEPs:
 	 * tools/publisher. 0: it does not say. */

@@ -278,6 +278,7 @@ struct inspect_context {
 	struct weft_context_entry entry; /* process is the request's */
 	uint64_t published_ns;           /* changes with every update */
 	const char *service;             /* service.name; "" if none */
+	const char *schema; /* threadlocal.schema_version; "" if none */
 };
 
 typedef void inspect_context_fn(void *ctx, enum inspect_status status,
@@ -290,5 +291,26 @@ typedef void inspect_context_fn(void *ctx, enum inspect_status status,
  */
 int inspect_context(struct inspect *in, const struct weft_identity *who,
 		    inspect_context_fn *fn, void *ctx);
+
+/* What a thread has attached. */
+struct inspect_record {
+	enum weft_context_status status; /* OK: the rest is set */
+	uint8_t trace_id[16], span_id[8];
+	uint8_t trace_flags;
+};
+
+typedef void inspect_records_fn(void *ctx, enum inspect_status status,
+				const struct inspect_context *context,
+				const struct inspect_record *records, size_t n);
+
+/*
+ * The same, and what n threads (at most INSPECT_NAMES_MAX) have attached just
+ * now, by their pointers: a record for each, or none where the context is not
+ * FOUND or not one of OTEP 4947. The threads run meanwhile: what changed while
+ * it was read is UPDATING.
+ */
+int inspect_records(struct inspect *in, const struct weft_identity *who,
+		    const uint64_t *pointers, size_t n, inspect_records_fn *fn,
+		    void *ctx);
 
 #endif

@@ -62,3 +62,15 @@ int inspect_context(struct inspect *in, const struct weft_identity *who,
 
 	return inspect_submit(in, &parts, (union job_fn){ .context = fn }, ctx);
 }
+
+int inspect_records(struct inspect *in, const struct weft_identity *who,
+		    const uint64_t *pointers, size_t n, inspect_records_fn *fn,
+		    void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_RECORDS,
+				   .process = who,
+				   .offsets = pointers,
+				   .n_offsets = n };
+
+	return inspect_submit(in, &parts, (union job_fn){ .records = fn }, ctx);
+}

@@ -51,6 +51,9 @@ enum inspect_status inspect_op_context(const struct request *request,
 		rc = reply_add_string(reply, context.service,
 				      strlen(context.service), &own->service);
 	if (!rc)
+		rc = reply_add_string(reply, context.schema,
+				      strlen(context.schema), &own->schema);
+	if (!rc)
 		rc = procfs_check(&proc, request->head->process.start_ns);
 	procfs_close(&proc);
 	return inspect_to_status(rc);

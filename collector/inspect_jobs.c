@@ -156,6 +156,11 @@ void job_finish(struct job *job, const struct inspect_answer *answer)
 		job->fn.context(job->ctx, status,
 				is_ok ? &answer->context : NULL);
 		break;
+	case WIRE_RECORDS:
+		job->fn.records(job->ctx, status,
+				is_ok ? &answer->context : NULL,
+				answer->records, answer->n);
+		break;
 	case WIRE_OP_END:
 		break;
 	}

@@ -12,6 +12,7 @@ union job_fn {
 	inspect_lines_fn *lines;
 	inspect_table_fn *table;
 	inspect_context_fn *context;
+	inspect_records_fn *records;
 };
 
 struct job {

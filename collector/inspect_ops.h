@@ -58,5 +58,7 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 					struct reply *reply);
 enum inspect_status inspect_op_context(const struct request *request,
 				       struct reply *reply);
+enum inspect_status inspect_op_records(const struct request *request,
+				       struct reply *reply);
 
 #endif

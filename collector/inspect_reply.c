@@ -54,6 +54,11 @@ static bool find_layout(const struct wire_request *request,
 	case WIRE_CONTEXT:
 		*layout = (struct layout){ sizeof(struct wire_context), 1, 0 };
 		return true;
+	case WIRE_RECORDS:
+		*layout = (struct layout){ sizeof(struct wire_context),
+					   sizeof(struct wire_record),
+					   request->n_offsets };
+		return true;
 	case WIRE_OP_END:
 		break;
 	}
@@ -78,6 +83,9 @@ size_t inspect_reply_size(const struct wire_reply *head,
 		return 0;
 	/* A name for each offset: a caller indexes by its own count. */
 	if ((request->op == WIRE_NAMES || request->op == WIRE_PERF_MAP) &&
+	    head->n != request->n_offsets)
+		return 0;
+	if (request->op == WIRE_RECORDS && head->n &&
 	    head->n != request->n_offsets)
 		return 0;
 	size = sizeof(*head) + layout.own + head->n * layout.item;
@@ -257,7 +265,27 @@ static bool take_context(struct inspect_answer *out, const struct parts *parts,
 	};
 	/* The entry speaks of who was asked about, whatever it says. */
 	out->context.entry.process = *asked;
-	return take_string(parts, own->service, &out->context.service);
+	return take_string(parts, own->service, &out->context.service) &&
+	       take_string(parts, own->schema, &out->context.schema);
+}
+
+static bool take_records(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_record *wire = parts->items;
+	struct inspect_record *records = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		if (wire[i].status >= WEFT_CTX_COUNT)
+			return false;
+		records[i].status = (enum weft_context_status)wire[i].status;
+		records[i].trace_flags = wire[i].trace_flags;
+		memcpy(records[i].trace_id, wire[i].trace_id,
+		       sizeof(records[i].trace_id));
+		memcpy(records[i].span_id, wire[i].span_id,
+		       sizeof(records[i].span_id));
+	}
+	out->records = records;
+	return true;
 }
 
 static bool take_own(struct inspect_answer *out, const struct parts *parts,
@@ -275,6 +303,9 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 		return take_table(out, parts);
 	case WIRE_CONTEXT:
 		return take_context(out, parts, &request->process);
+	case WIRE_RECORDS:
+		return take_context(out, parts, &request->process) &&
+		       take_records(out, parts);
 	case WIRE_OP_END:
 		break;
 	}
@@ -286,6 +317,7 @@ union item {
 	struct inspect_mapping mapping;
 	struct inspect_name name;
 	struct inspect_level level;
+	struct inspect_record record;
 };
 
 int inspect_answer_decode(struct inspect_answer *out, const void *bytes,

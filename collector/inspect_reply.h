@@ -10,11 +10,12 @@ struct inspect_answer {
 	enum inspect_status status;
 	size_t n;
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
-	struct inspect_context context;   /* WIRE_CONTEXT */
+	struct inspect_context context;   /* WIRE_CONTEXT, WIRE_RECORDS */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
-	const struct inspect_level *levels; /* WIRE_LINES */
-	struct inspect_table table;         /* WIRE_TABLE; words in the bytes */
-	void *items;                        /* owned */
+	const struct inspect_level *levels;   /* WIRE_LINES */
+	const struct inspect_record *records; /* WIRE_RECORDS */
+	struct inspect_table table; /* WIRE_TABLE; words in the bytes */
+	void *items;                /* owned */
 };
 
 /*

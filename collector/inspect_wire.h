@@ -43,6 +43,7 @@ enum wire_op {
 	WIRE_PERF_MAP,
 	WIRE_CONTEXT,
 	WIRE_LINES,
+	WIRE_RECORDS,
 	WIRE_OP_END
 };
 
@@ -155,7 +156,16 @@ struct wire_context {
 	struct weft_context_entry entry;
 	uint64_t published_ns;
 	uint32_t state; /* enum inspect_context_state */
-	uint32_t service;
+	uint32_t service, schema;
+	uint32_t pad;
+};
+
+/* Of a thread; the context goes before them. */
+struct wire_record {
+	uint8_t trace_id[16], span_id[8];
+	uint8_t trace_flags;
+	uint8_t pad[3];
+	uint32_t status; /* enum weft_context_status */
 };
 
 _Static_assert(sizeof(struct wire_request) == 112, "request has padding");
@@ -163,6 +173,7 @@ _Static_assert(sizeof(struct wire_reply) == 24, "reply has padding");
 _Static_assert(sizeof(struct wire_mapping) == 72, "mapping has padding");
 _Static_assert(sizeof(struct wire_name) == 24, "name has padding");
 _Static_assert(sizeof(struct wire_level) == 32, "level has padding");
+_Static_assert(sizeof(struct wire_record) == 32, "record has padding");
 _Static_assert(sizeof(struct wire_table) == 24, "table has padding");
 
 #endif

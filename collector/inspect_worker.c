@@ -157,6 +157,8 @@ static enum inspect_status run(const struct request *request,
 		return inspect_op_perf_map(request, reply);
 	case WIRE_CONTEXT:
 		return inspect_op_context(request, reply);
+	case WIRE_RECORDS:
+		return inspect_op_records(request, reply);
 	case WIRE_OP_END:
 		break;
 	}

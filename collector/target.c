@@ -34,8 +34,8 @@ static int read_start(const char *path, uint64_t *ticks)
 	return 0;
 }
 
-/* Of a process, or of a thread: /proc has those by number too, unlisted. */
-static int task_start(uint32_t tid, uint64_t *ticks)
+/* /proc has threads by number too, unlisted. */
+int target_start(uint32_t tid, uint64_t *ticks)
 {
 	char path[64];
 
@@ -48,7 +48,7 @@ static int check_pid(uint32_t pid, struct weft_err *err)
 	char path[64], line[256];
 	uint64_t ticks;
 	unsigned int tgid = pid;
-	int rc = task_start(pid, &ticks);
+	int rc = target_start(pid, &ticks);
 	FILE *f;
 
 	if (rc)
@@ -120,7 +120,7 @@ int target_check(const struct record_opts *opts, int *cgroup_fd,
 	for (size_t i = 0; i < opts->n_tids; i++) {
 		uint64_t ticks;
 
-		if (task_start(opts->tids[i], &ticks))
+		if (target_start(opts->tids[i], &ticks))
 			return weft_fail(
 				err, -ESRCH,
 				"cannot record thread %u: no such thread",
@@ -133,7 +133,7 @@ static int add_process(uint32_t pid, struct probe *probe, struct procs *procs,
 		       struct weft_err *err)
 {
 	uint64_t ticks;
-	int rc = task_start(pid, &ticks);
+	int rc = target_start(pid, &ticks);
 
 	if (rc)
 		return weft_fail(err, rc, "cannot record process %u: %s", pid,
@@ -155,7 +155,7 @@ int target_add(const struct record_opts *opts, uint32_t command_pid,
 	for (size_t i = 0; i < opts->n_tids && !rc; i++) {
 		uint64_t ticks;
 
-		rc = task_start(opts->tids[i], &ticks);
+		rc = target_start(opts->tids[i], &ticks);
 		if (rc)
 			return weft_fail(
 				err, rc,
@@ -171,10 +171,10 @@ bool target_lives(const struct record_opts *opts)
 	uint64_t ticks;
 
 	for (size_t i = 0; i < opts->n_pids; i++)
-		if (!task_start(opts->pids[i], &ticks))
+		if (!target_start(opts->pids[i], &ticks))
 			return true;
 	for (size_t i = 0; i < opts->n_tids; i++)
-		if (!task_start(opts->tids[i], &ticks))
+		if (!target_start(opts->tids[i], &ticks))
 			return true;
 	return false;
 }

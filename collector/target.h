@@ -20,6 +20,10 @@ int target_add(const struct record_opts *opts, uint32_t command_pid,
 	       struct probe *probe, struct procs *procs,
 	       struct weft_err *err) MUST_CHECK;
 
+/* When a process or thread was started, in ticks since boot. -ESRCH: there is
+ * none of that number. */
+int target_start(uint32_t tid, uint64_t *ticks) MUST_CHECK;
+
 /* Are any of the processes or threads asked for by number still there? */
 bool target_lives(const struct record_opts *opts);
 

@@ -13,6 +13,7 @@
 static int cmd_record(int argc, char **argv);
 static int cmd_symbolize(int argc, char **argv);
 static int cmd_import_spans(int argc, char **argv);
+static int cmd_doctor(int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -29,6 +30,7 @@ static const struct command {
 	{ "symbolize", cmd_symbolize, "name what has no name yet" },
 	{ "import-spans", cmd_import_spans, "add the spans of requests" },
 	{ "export", cmd_export, "stacks for other tools" },
+	{ "doctor", cmd_doctor, "what stands in the way, and what to do" },
 };
 
 static void print_help(void)
@@ -80,6 +82,14 @@ static int cmd_symbolize(int argc, char **argv)
 static int cmd_import_spans(int argc, char **argv)
 {
 	static char name[] = "weft-import";
+
+	(void)argc;
+	return exec_program(name, argv);
+}
+
+static int cmd_doctor(int argc, char **argv)
+{
+	static char name[] = "weft-doctor";
 
 	(void)argc;
 	return exec_program(name, argv);

@@ -19,7 +19,9 @@
 
 #include "collector/context_process.h"
 #include "collector/context_tls.h"
+#include "collector/inspect_ops.h"
 #include "tests/unit/skip.h"
+#include "tests/unit/start_ns.h"
 #include "tests/unit/t_collector_context.h"
 #include "tests/unit/t_collector_elf_built.h"
 
@@ -303,10 +305,38 @@ static pid_t start(const char *program, const char *library, const char *again,
 	return pid;
 }
 
+/* What doctor is told of the two threads: the writer fills IDs with bytes of
+ * their own. */
+static void check_records(pid_t pid, const uint64_t pointers[2])
+{
+	struct wire_request head = { .process = { .pid = (uint32_t)pid,
+						  .start_ns = start_ns(pid) },
+				     .n_offsets = 2 };
+	const struct request request = { .head = &head,
+					 .offsets = pointers,
+					 .path = "" };
+	const struct wire_record *records;
+	struct reply reply = { 0 };
+
+	assert_int_equal(inspect_op_records(&request, &reply), INSPECT_OK);
+	assert_int_equal(reply.n, 2);
+	records = (const void *)reply.items;
+	for (int i = 0; i < 2; i++) {
+		uint8_t trace[16];
+
+		assert_int_equal(records[i].status, WEFT_CTX_OK);
+		memset(trace, records[i].span_id[0], sizeof(trace));
+		assert_memory_equal(records[i].trace_id, trace, sizeof(trace));
+	}
+	assert_int_not_equal(records[0].span_id[0], records[1].span_id[0]);
+	free(reply.items);
+	free(reply.strings);
+}
+
 static void check_live(const char *program, const char *library,
 		       const char *again, enum weft_context_kind kind)
 {
-	uint64_t pointer, slot, record, word;
+	uint64_t pointer, slot, record, word, pointers[2];
 	enum inspect_context_state found;
 	struct weft_context_entry entry;
 	struct process_context context;
@@ -339,7 +369,9 @@ static void check_live(const char *program, const char *library,
 		assert_int_equal(find_slot(pid, &entry, pointer), slot);
 		assert_true(read_word(pid, slot, &word));
 		assert_int_equal(word, record);
+		pointers[i] = pointer;
 	}
+	check_records(pid, pointers);
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	procfs_close(&proc);

@@ -250,6 +250,43 @@ static void a_context_speaks_of_who_was_asked_about(void **state)
 			 -EPROTO);
 }
 
+static void there_is_a_record_for_each_thread_or_none(void **state)
+{
+	const struct wire_request two = { .id = 7,
+					  .op = WIRE_RECORDS,
+					  .n_offsets = 2 };
+	struct {
+		struct wire_reply head;
+		struct wire_context own;
+		struct wire_record records[2];
+		char strings[8];
+	} reply = { .head = { .id = 7, .n = 2, .strings_size = 1 },
+		    .own = { .state = INSPECT_CONTEXT_NO_MAPPING },
+		    .records = { { .status = WEFT_CTX_NULL },
+				 { .trace_id = { 9 } } } };
+	size_t size = sizeof(reply.head) + sizeof(reply.own) +
+		      sizeof(reply.records) + 1;
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &two), 0);
+	assert_int_equal(answer.n, 2);
+	assert_int_equal(answer.records[0].status, WEFT_CTX_NULL);
+	assert_int_equal(answer.records[1].status, WEFT_CTX_OK);
+	assert_int_equal(answer.records[1].trace_id[0], 9);
+	inspect_answer_release(&answer);
+	reply.records[1].status = WEFT_CTX_COUNT;
+	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &two),
+			 -EPROTO);
+	reply.head.n = 1;
+	assert_int_equal(inspect_reply_size(&reply.head, &two), 0);
+	reply.head.n = 3;
+	assert_int_equal(inspect_reply_size(&reply.head, &two), 0);
+	reply.head.n = 0;
+	assert_int_equal(inspect_reply_size(&reply.head, &two),
+			 sizeof(reply.head) + sizeof(reply.own) + 1);
+}
+
 /* A table of two blocks: two pages that share a row, and a rule. */
 struct table_reply {
 	struct wire_reply head;
@@ -422,6 +459,7 @@ int main(void)
 		cmocka_unit_test(there_is_a_name_for_each_offset),
 		cmocka_unit_test(levels_ascend_and_are_of_what_was_asked),
 		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),
+		cmocka_unit_test(there_is_a_record_for_each_thread_or_none),
 		cmocka_unit_test(a_table_is_taken_in_place),
 		cmocka_unit_test(a_file_may_have_no_table),
 		cmocka_unit_test(a_table_is_of_whole_blocks_and_has_a_limit),

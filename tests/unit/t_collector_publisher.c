@@ -101,11 +101,15 @@ static pid_t start(int *input, uint64_t *pointer)
 }
 
 /* As the recorder asks: by symbol, or by what the program says of itself. */
-static void ask(pid_t pid, struct weft_context_entry *entry,
+static void ask(pid_t pid, uint64_t pointer, struct weft_context_entry *entry,
 		enum inspect_context_state *by_symbol)
 {
-	struct wire_request head = { .process = { .pid = (uint32_t)pid } };
-	const struct request request = { .head = &head, .path = "" };
+	struct wire_request head = { .process = { .pid = (uint32_t)pid },
+				     .n_offsets = 1 };
+	const struct request request = { .head = &head,
+					 .offsets = &pointer,
+					 .path = "" };
+	const struct wire_record *record;
 	struct procfs proc = open_process(pid);
 	struct reply reply = { 0 };
 
@@ -114,10 +118,14 @@ static void ask(pid_t pid, struct weft_context_entry *entry,
 		0);
 	procfs_close(&proc);
 	head.process.start_ns = start_ns(pid);
-	assert_int_equal(inspect_op_context(&request, &reply), INSPECT_OK);
+	assert_int_equal(inspect_op_records(&request, &reply), INSPECT_OK);
 	assert_int_equal(reply.own.context.state, INSPECT_CONTEXT_FOUND);
 	assert_string_equal(reply.strings + reply.own.context.service, "built");
 	*entry = reply.own.context.entry;
+	assert_int_equal(reply.n, 1);
+	record = (const void *)reply.items;
+	assert_int_equal(record->status, WEFT_CTX_OK);
+	assert_memory_equal(record->trace_id, trace, sizeof(trace));
 	free(reply.strings);
 	free(reply.items);
 }
@@ -138,7 +146,7 @@ static void check(const char *name, const char *command,
 		return;
 	}
 	pid = start(&input, &pointer);
-	ask(pid, &entry, &by_symbol);
+	ask(pid, pointer, &entry, &by_symbol);
 	if (by_symbol != want)
 		fail_msg("%s: by symbol %d, not %d", name, by_symbol, want);
 	assert_true(read_word(pid, find_slot(pid, &entry, pointer), &record));

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# weft doctor without rights: what it can still say, and its exit statuses.
+# shellcheck disable=SC2317 # functions are called through `it`
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+load=$(dirname "$weft")/load
+
+# doctor [ARGUMENT...]: as nobody in particular, also where we are root
+doctor() {
+	if [ "$(id -u)" -eq 0 ]; then
+		run setpriv --reuid=65534 --regid=65534 --clear-groups \
+			--inh-caps=-all "$weft" doctor "$@"
+	else
+		run "$weft" doctor "$@"
+	fi
+}
+
+machine() {
+	doctor
+	expect 3
+	has out '^FAIL  rights  .* CAP_BPF'
+	has out '^ +do: sudo weft record'
+	has out '^-     kernel program  not tried'
+	doctor --json
+	expect 3
+	[ "$(json out '[c["state"] for c in j["checks"]][:2]')" = \
+		"['fail', 'skipped']" ]
+}
+
+no_such_process() {
+	doctor --pid 2147483646
+	expect 4
+	has out 'there is no process 2147483646'
+	doctor --pid 2147483646 --json
+	expect 4
+	[ "$(json out '[c["state"] for c in j["checks"]]')" = \
+		"['fail', 'skipped', 'skipped', 'skipped', 'skipped', 'skipped']" ]
+}
+
+not_ours() {
+	# pid 1 is somebody else's, if not root's
+	doctor --pid 1
+	expect 3
+	has out '^FAIL  mapping  .*no permission'
+	has out '^ +do: run weft doctor as root'
+}
+
+wrong_words() {
+	run "$weft" doctor --pid
+	expect 2
+	run "$weft" doctor --pid 0
+	expect 2
+	has err "--pid takes the number of a process, not '0'"
+	run "$weft" doctor --pid 12x
+	expect 2
+	run "$weft" doctor 12
+	expect 2
+	has err "a process is named by --pid"
+	run "$weft" doctor --pdi 12
+	expect 2
+	has err "pid"
+	run "$weft" doctor --help
+	expect 0
+	has out '^exit status: 0 nothing fails'
+}
+
+own_process() {
+	local pid
+	mkfifo hold
+	exec 9<>hold
+	if [ "$(id -u)" -eq 0 ]; then
+		chmod 755 . && chmod 644 hold
+		setpriv --reuid=65534 --regid=65534 --clear-groups \
+			--inh-caps=-all "$load/ctx_broken" good <&9 >ready &
+	else
+		"$load/ctx_broken" good <&9 >ready &
+	fi
+	pid=$!
+	for _ in $(seq 200); do
+		[ ! -s ready ] || break
+		sleep 0.05
+	done
+	doctor --pid "$pid" --json
+	kill "$pid"
+	expect 3
+	[ "$(json out '[c["state"] for c in j["checks"]]')" = \
+		"['ok', 'ok', 'ok', 'skipped', 'skipped', 'skipped']" ]
+	[ "$(json out '[c["do"] for c in j["checks"]][3]')" = \
+		"run weft doctor as root, or with sudo" ]
+}
+
+it "without rights it says so first, and what to do" machine
+it "a process that is not there is no match" no_such_process
+it "a process that we may not look at is a matter of rights" not_ours
+it "words that make no sense are refused" wrong_words
+it "a process of one's own is seen as far as its memory goes" \
+	own_process
+finish
