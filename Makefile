@@ -310,7 +310,10 @@ OLDER := $(patsubst %,$(B)/load/older/%,elastic labels labels2 go17 go21 \
 $(OLDER): $(B)/load/older/%: tests/load/older/writer.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(older_$*) $(LDFLAGS) -o $@ $< -pthread
-tests: $(OLDER)
+$(B)/load/older/probed: tests/load/older/probed.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(LDFLAGS) -o $@ $< -pthread
+tests: $(OLDER) $(B)/load/older/probed
 # ---- end of older
 
 # Lines as inspectors tell them, for tests/interop/40-addr2line.sh.

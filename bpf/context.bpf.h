@@ -10,6 +10,7 @@
 
 #include "context_elastic.bpf.h"
 #include "context_labels.bpf.h"
+#include "context_probe.bpf.h"
 #include "wire.h"
 
 /* pid -> where its threads keep their record. Full: no context, and the
@@ -125,6 +126,8 @@ static __always_inline __u8 read_context(struct task_struct *task,
 	if (task->flags &
 	    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
 		return WEFT_CTX_SKIPPED_WORKER;
+	if (read_probe(task, s, &status))
+		return status;
 	e = bpf_map_lookup_elem(&context_entries, &pid);
 	if (!e)
 		return WEFT_CTX_NO_ENTRY;

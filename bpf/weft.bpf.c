@@ -130,6 +130,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	bool wanted = is_target(task);
 	__u32 pid = task->tgid, tid = task->pid;
 
+	probe_thread_ends();
 	if (config.filter)
 		bpf_map_delete_elem(&target_threads, &tid);
 	if (task->signal->live.counter > 0)
@@ -138,6 +139,59 @@ int BPF_PROG(on_exit, struct task_struct *task)
 		bpf_map_delete_elem(&target_processes, &pid);
 	if (wanted)
 		notify(WEFT_NOTICE_EXIT, task, NULL, current_epoch);
+	return 0;
+}
+
+/* An argument's word, by the calling convention. Read, not accessed: the
+ * verifier wants to know which of a context's fields that is. */
+static __always_inline __u64 call_argument(const struct pt_regs *regs, __u8 at)
+{
+	static const __u8 places[] = {
+		offsetof(struct pt_regs, rdi), offsetof(struct pt_regs, rsi),
+		offsetof(struct pt_regs, rdx), offsetof(struct pt_regs, rcx),
+		offsetof(struct pt_regs, r8),  offsetof(struct pt_regs, r9),
+	};
+	__u64 word = 0;
+
+	if (at < sizeof(places))
+		bpf_probe_read_kernel(&word, sizeof(word),
+				      (const void *)regs + places[at]);
+	return word;
+}
+
+SEC("uprobe")
+int on_trace_call(struct pt_regs *ctx)
+{
+	const volatile struct weft_trace_probe *p = &config.trace_probe;
+	struct probe_arguments a = {
+		.trace = call_argument(ctx, p->trace_at),
+		.low = call_argument(ctx, p->low_at),
+		.span = call_argument(ctx, p->span_at),
+	};
+
+	probe_hit(&a);
+	return 0;
+}
+
+static __always_inline __u64 usdt_argument(struct pt_regs *ctx, __u8 at)
+{
+	long value = 0;
+
+	bpf_usdt_arg(ctx, at, &value);
+	return value;
+}
+
+SEC("usdt")
+int on_trace_usdt(struct pt_regs *ctx)
+{
+	const volatile struct weft_trace_probe *p = &config.trace_probe;
+	struct probe_arguments a = {
+		.trace = usdt_argument(ctx, p->trace_at),
+		.low = usdt_argument(ctx, p->low_at),
+		.span = usdt_argument(ctx, p->span_at),
+	};
+
+	probe_hit(&a);
 	return 0;
 }
 

@@ -400,6 +400,22 @@ struct weft_label_names {
 	__u64 span[WEFT_LABEL_NAMES][WEFT_LABEL_BYTES / 8];
 };
 
+/* How an argument of --trace-probe tells an ID. */
+enum weft_id_form {
+	WEFT_FORM_NONE,
+	WEFT_FORM_BYTES,  /* points to them */
+	WEFT_FORM_HEX,    /* points to twice as many digits */
+	WEFT_FORM_NUMBER, /* is it; for a trace ID its high half */
+};
+
+struct weft_trace_probe {
+	__u8 trace_form; /* enum weft_id_form; NONE: there is no probe */
+	__u8 trace_at;   /* number of the argument, from 0 */
+	__u8 low_at;     /* of the low half, where the form is NUMBER */
+	__u8 span_form, span_at;
+	__u8 pad[3];
+};
+
 /* Set once, before load. */
 struct weft_config {
 	__u32 filter;        /* 1: only what is in the maps of targets */
@@ -413,6 +429,7 @@ struct weft_config {
 	__u64 weight_q32;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
 	struct weft_label_names labels;
+	struct weft_trace_probe trace_probe;
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];
 };

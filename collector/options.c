@@ -23,6 +23,7 @@ enum {
 	OPT_NO_INLINE,
 	OPT_OTLP_LISTEN,
 	OPT_GO_LABELS,
+	OPT_TRACE_PROBE,
 	OPT_SELF_COST,
 	OPT_DEBUGINFOD,
 	OPT_VERSION,
@@ -73,6 +74,10 @@ static const struct option_row rows[] = {
 	  "receive spans over OTLP/HTTP meanwhile, as at 127.0.0.1:4318" },
 	{ OPT_GO_LABELS, "go-labels", "TRACE:SPAN|off",
 	  "names of labels with IDs, as in trace_id,traceid:span_id (custom-labels too)" },
+	{ OPT_TRACE_PROBE, "trace-probe", "PROBE",
+	  "a function that is told trace IDs: BINARY:SYMBOL:MAP, or a USDT probe,\n"
+	  "BINARY:usdt:PROVIDER:NAME:MAP; MAP as in trace=ptr@0,span=ptr@1 (to bytes),\n"
+	  "trace=hex@0 (to digits) or hi=u64@0,lo=u64@1,span=u64@2; each call costs" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ OPT_DEBUGINFOD, "debuginfod", NULL,
@@ -227,6 +232,8 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return NULL;
 	case OPT_GO_LABELS:
 		return label_names_parse(value, &o->labels);
+	case OPT_TRACE_PROBE:
+		return trace_probe_parse(value, &o->trace_probe);
 	case OPT_NO_INLINE:
 		o->no_inline = true;
 		return NULL;

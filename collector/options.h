@@ -5,6 +5,7 @@
 
 #include "bpf/wire.h"
 #include "collector/timer.h"
+#include "collector/trace_probe.h"
 #include "store/weft.h"
 
 enum {
@@ -35,6 +36,7 @@ struct record_opts {
 	bool no_inline;
 	const char *otlp_listen;        /* NULL: spans are not received */
 	struct weft_label_names labels; /* names of labels that hold IDs */
+	struct trace_probe trace_probe;
 	bool self_cost;
 	bool use_debuginfod; /* once the recording is closed */
 	enum weft_level log_level;

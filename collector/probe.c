@@ -24,6 +24,7 @@ struct probe {
 	int n_possible_cpus;
 	int stats_fd;  /* -1: run time is not measured */
 	int mapped_fd; /* -1: none */
+	const struct trace_probe *trace_probe; /* borrowed */
 	/* Buffers of one batch call, owned. */
 	struct weft_stack_key *stack_keys;
 	struct weft_stack *stacks;
@@ -93,6 +94,7 @@ static void set_config(struct weft_config *c, const struct probe_opts *opts)
 	}
 	c->ring_wake_bytes = opts->ring_bytes / 4;
 	c->labels = opts->labels;
+	c->trace_probe = opts->trace_probe->map;
 }
 
 static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
@@ -162,6 +164,7 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 			"cannot load the kernel program: out of memory");
 	p->stats_fd = -1;
 	p->mapped_fd = -1;
+	p->trace_probe = opts->trace_probe;
 	p->n_possible_cpus = libbpf_num_possible_cpus();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf);
@@ -179,6 +182,8 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 		goto fail;
 	}
 	rc = size_maps(p->skel, opts, p->n_possible_cpus);
+	if (!rc)
+		rc = trace_probe_prepare(p->skel, opts->trace_probe);
 	if (!rc)
 		rc = make_buffers(p);
 	if (!rc)
@@ -264,19 +269,20 @@ int probe_attach(struct probe *p, struct weft_err *err)
 		{ p->skel->progs.on_exit, &p->skel->links.on_exit,
 		  "sched_process_exit" },
 	};
+	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(hooks); i++) {
 		*hooks[i].link = bpf_program__attach(hooks[i].program);
 		if (!*hooks[i].link) {
-			int rc = -errno;
-
+			rc = -errno;
 			return weft_fail(err, rc,
 					 "cannot attach to tracepoint %s: %s",
 					 hooks[i].hook, strerror(-rc));
 		}
 	}
 	attach_prctl(p);
-	return open_mapped(p, err);
+	rc = trace_probe_attach(p->skel, p->trace_probe, err);
+	return rc ? rc : open_mapped(p, err);
 }
 
 struct bpf_program *probe_tick(struct probe *p)
@@ -584,6 +590,11 @@ void probe_ask_again(struct probe *p, const struct weft_identity *who)
 {
 	(void)bpf_map__delete_elem(p->skel->maps.probes_asked, who,
 				   sizeof(*who), 0);
+}
+
+uint64_t probe_contexts_refused(const struct probe *p)
+{
+	return p->skel->bss->probe_contexts_refused;
 }
 
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs)

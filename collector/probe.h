@@ -8,6 +8,7 @@
 
 #include "bpf/wire.h"
 #include "collector/shape.h"
+#include "collector/trace_probe.h"
 #include "store/weft.h"
 
 struct probe;
@@ -21,6 +22,7 @@ struct probe_opts {
 	uint32_t max_stacks; /* in an epoch */
 	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */
 	struct weft_label_names labels;
+	const struct trace_probe *trace_probe; /* borrowed */
 	bool self_cost; /* have the kernel time the program */
 };
 
@@ -37,7 +39,8 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 /* NULL is fine. */
 void probe_close(struct probe *p);
 
-/* Attach the process hooks. Samples need timers besides. */
+/* Attach the process hooks, and the trace probe if there is one. Samples need
+ * timers besides. */
 int probe_attach(struct probe *p, struct weft_err *err) MUST_CHECK;
 
 /* The program that timers fire. Borrowed. */
@@ -111,6 +114,9 @@ int probe_read_context(const struct probe *p, uint32_t pid,
 
 /* Have the next sample of a process ask for its context again. */
 void probe_ask_again(struct probe *p, const struct weft_identity *who);
+
+/* Contexts that the trace probe was told, and that found no room. */
+uint64_t probe_contexts_refused(const struct probe *p);
 
 /* Time and runs of the timer's program since load; 0 without self_cost. */
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs);

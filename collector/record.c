@@ -501,6 +501,7 @@ int record(const struct record_opts *opts)
 			    r.parts.cpus.n);
 		summary_log_tables(r.parts.tables);
 		summary_log_inspectors(r.parts.inspect);
+		summary_log_context(r.parts.probe);
 		if (r.parts.lists)
 			summary_log_lists(r.parts.lists);
 		if (r.parts.receiver)

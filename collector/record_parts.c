@@ -94,6 +94,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.max_stacks = o->max_stacks,
 		.ring_bytes = o->ring_bytes,
 		.labels = o->labels,
+		.trace_probe = &o->trace_probe,
 		.self_cost = o->self_cost,
 	};
 	uint64_t memory = probe_memory(&opts);

@@ -141,3 +141,15 @@ void summary_log_spans(const struct receiver *receiver)
 			" spans were left out for their IDs; their senders were told",
 			t.rejected);
 }
+
+void summary_log_context(const struct probe *probe)
+{
+	uint64_t refused = probe_contexts_refused(probe);
+
+	if (refused)
+		weft_log(
+			WEFT_WARN,
+			"--trace-probe: %" PRIu64
+			" times a thread's IDs found no room, its samples have none: too many threads have one at a time",
+			refused);
+}

@@ -7,6 +7,7 @@
 #include "collector/mapping_lists.h"
 #include "collector/options.h"
 #include "collector/pipeline.h"
+#include "collector/probe.h"
 #include "collector/receiver.h"
 #include "collector/unwind_tables.h"
 
@@ -18,6 +19,7 @@ void summary_log(const struct pipeline_totals *totals,
 void summary_log_tables(const struct unwind_tables *tables);
 void summary_log_lists(const struct mapping_lists *lists);
 void summary_log_inspectors(const struct inspect *inspect);
+void summary_log_context(const struct probe *probe);
 void summary_log_spans(const struct receiver *receiver);
 
 #endif
