@@ -7,6 +7,7 @@
 
 #include "query/cmd.h"
 #include "query/figure.h"
+#include "query/pool.h"
 #include "query/top.h"
 
 static const char *const by_words[TOP_BY_COUNT + 1] = {
@@ -15,7 +16,7 @@ static const char *const by_words[TOP_BY_COUNT + 1] = {
 
 struct top_opts {
 	struct cli_common common;
-	const char *by, *trace, *pid;
+	const char *by, *trace, *where, *pid;
 	uint64_t rows;
 };
 
@@ -25,6 +26,9 @@ static const struct cli_option options[] = {
 	  offsetof(struct top_opts, by) },
 	{ "trace", 0, "ID", "only this request (estimated from detail)",
 	  CLI_TEXT, offsetof(struct top_opts, trace) },
+	{ "where", 0, "KEY=VALUE",
+	  "pool the requests that have this attribute (also !=, ~)", CLI_TEXT,
+	  offsetof(struct top_opts, where) },
 	{ "pid", 0, "PID", "only this process", CLI_TEXT,
 	  offsetof(struct top_opts, pid) },
 	{ "rows", 'n', "N", "rows to print (default 20; 0: all)", CLI_NUMBER,
@@ -34,16 +38,22 @@ static const struct cli_option options[] = {
 static const struct cli_command command = {
 	.name = "top",
 	.operands = "[FILE]",
-	.about = "Where the time of this recording went. By function, stack, "
-		 "process and binary\nthe counts are exact; by thread or "
-		 "trace they are estimated from the detail\nsamples, and the "
-		 "report says so. SELF: it was the innermost; TOTAL: it was "
-		 "on\nthe stack. Intervals are 95 %, of this recording; they "
-		 "do not say what another\nrecording would show. NAMED: of "
-		 "samples whose innermost function has a name, by what\nnamed "
-		 "it. Of few samples no share is printed but its upper limit, "
-		 "<= 1.53, or -.\nWhether stacks are whole, and why not: see "
-		 "`weft loss`.",
+	.about =
+		"Where the time of this recording went. By function, stack, "
+		"process and binary\nthe counts are exact; by thread or "
+		"trace they are estimated from the detail\nsamples, and the "
+		"report says so. SELF: it was the innermost; TOTAL: it was "
+		"on\nthe stack. Intervals are 95 %, of this recording; they "
+		"do not say what another\nrecording would show. NAMED: of "
+		"samples whose innermost function has a name, by what\nnamed "
+		"it. Of few samples no share is printed but its upper limit, "
+		"<= 1.53, or -.\nWhether stacks are whole, and why not: see "
+		"`weft loss`.\n\n--where pools many requests: a single one of 5 "
+		"ms rarely has a sample. KEY is\nservice.name, name, kind or "
+		"status of a span, or an attribute of a span or of a\nsample; = "
+		"and != take a value, ~ a GLOB pattern ('http.route ~ /cart*'). "
+		"Intervals\nare then for requests like these: each is a cluster "
+		"of samples that are alike.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -88,19 +98,34 @@ static void fill_ends(const struct ends *ends, struct table *t)
 	table_text(t, reason ? reason : "-");
 }
 
+static struct stats_interval
+share_interval(const struct top *top, const struct top_row *row, bool is_total)
+{
+	if (top->pool)
+		return is_total ? row->total_in : row->self_in;
+	return tally_share_interval(is_total ? &row->total : &row->self,
+				    &top->all);
+}
+
+static void fill_share(const struct top *top, const struct top_row *row,
+		       bool is_total, struct table *t)
+{
+	const struct tally *tally = is_total ? &row->total : &row->self;
+	struct stats_interval in = share_interval(top, row, is_total);
+
+	table_text(t, FIGURE(figure_share_in, tally, &top->all, in));
+	table_text(t, FIGURE(figure_limits, tally, &top->all, in));
+}
+
 static void fill_row(const struct top *top, const struct top_row *row,
 		     struct table *t)
 {
 	const char *unit = top->report.range.unit;
 	char number[24];
 
-	table_text(t, FIGURE(figure_share, &row->self, &top->all));
-	table_text(t, FIGURE(figure_share_interval, &row->self, &top->all));
-	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY) {
-		table_text(t, FIGURE(figure_share, &row->total, &top->all));
-		table_text(t, FIGURE(figure_share_interval, &row->total,
-				     &top->all));
-	}
+	fill_share(top, row, false, t);
+	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY)
+		fill_share(top, row, true, t);
 	table_text(t, FIGURE(figure_value, row->self.estimate, unit));
 	if (top->is_estimated)
 		table_text(t,
@@ -117,7 +142,7 @@ static void fill_row(const struct top *top, const struct top_row *row,
 		table_text(t, base_name(row->more));
 	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)
 		table_text(t, row->service ? row->service : row->more);
-	if (top->by == TOP_BY_PROCESS)
+	if (row->ends)
 		fill_ends(row->ends, t);
 }
 
@@ -156,7 +181,7 @@ static size_t choose_columns(const struct top *top, struct table_column *to)
 	if (is_task)
 		to[n++] = (struct table_column){ "SERVICE OR PROGRAM",
 						 TABLE_CUT_END };
-	if (top->by == TOP_BY_PROCESS) {
+	if (top->by == TOP_BY_PROCESS && !top->pool) {
 		to[n++] = (struct table_column){ "COMPLETE %", TABLE_RIGHT };
 		to[n++] = (struct table_column){ "TRUNCATED %", TABLE_RIGHT };
 		to[n++] = (struct table_column){ "BROKEN %", TABLE_RIGHT };
@@ -178,7 +203,9 @@ static void print_quality(const struct top *top)
 		return;
 	ends_describe(&top->ends, line, sizeof(line));
 	printf("stacks: %s%s\n", line,
-	       top->by == TOP_BY_PROCESS ? "; in a row, of its own" : "");
+	       top->by == TOP_BY_PROCESS && !top->pool
+		       ? "; in a row, of its own"
+		       : "");
 }
 
 /* What can be said of a function that is not in the list. */
@@ -195,7 +222,27 @@ static void print_absent(const struct top *top)
 	putchar('\n');
 }
 
-static int print(const struct top *top, size_t n, struct weft_err *err)
+/* Which requests, and what one of them uses. */
+static void print_pool(const struct top *top, const char *where)
+{
+	const struct pool *pool = top->pool;
+	const char *unit = top->report.range.unit;
+
+	printf("%s requests where %s, %s of them without a sample (a single "
+	       "one of 5 ms rarely has one)\n",
+	       FIGURE(figure_count, pool->requests), where,
+	       FIGURE(figure_count, pool->requests - pool->sampled));
+	printf("a request uses %s (95 %%, of requests like these: %s)%s\n",
+	       FIGURE(figure_value, pool->mean, unit),
+	       FIGURE(figure_value_interval, pool->mean_in, unit),
+	       pool->is_few ? ": few requests" : "");
+	if (pool->by_time)
+		printf("samples of processes that tell no trace IDs are joined "
+		       "by time (view samples_by_time)\n");
+}
+
+static int print(const struct top *top, size_t n, const char *where,
+		 struct weft_err *err)
 {
 	struct table_column columns[16];
 	struct table *t = table_new(columns, choose_columns(top, columns));
@@ -207,13 +254,16 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 		return weft_fail(err, -ENOMEM,
 				 "out of memory for the rows of top");
 	report_print_heading(&top->report);
+	if (top->pool)
+		print_pool(top, where);
 	if (top->trace)
 		printf("trace %s, ", top->hex);
 	if (top->pid)
 		printf("pid %lld, ", (long long)top->pid);
-	printf("%s; shares are of %s samples, of this recording\n",
+	printf("%s; shares are of %s samples, of %s\n",
 	       top->is_estimated ? "estimated from detail" : "exact counts",
-	       FIGURE(figure_count, (double)top->all.count));
+	       FIGURE(figure_count, (double)top->all.count),
+	       top->pool ? "requests like these" : "this recording");
 	print_quality(top);
 	putchar('\n');
 	for (i = 0; i < n; i++)
@@ -233,15 +283,16 @@ static int print(const struct top *top, size_t n, struct weft_err *err)
 }
 
 static void json_tally(const struct top *top, struct json *j, const char *what,
-		       const struct tally *t)
+		       const struct top_row *row, bool is_total)
 {
+	const struct tally *t = is_total ? &row->total : &row->self;
 	char key[64];
 
 	snprintf(key, sizeof(key), "%s_samples", what);
 	json_int(j, key, (int64_t)t->count);
 	snprintf(key, sizeof(key), "%s_share", what);
 	json_real(j, key, tally_share(t, &top->all));
-	json_interval(j, key, tally_share_interval(t, &top->all));
+	json_interval(j, key, share_interval(top, row, is_total));
 	snprintf(key, sizeof(key), "%s_%s", what, top->report.range.unit);
 	json_real(j, key, t->estimate);
 	if (top->is_estimated && t->count)
@@ -273,13 +324,27 @@ static void json_row(const struct top *top, struct json *j,
 	}
 	if (row->ends)
 		json_ends(j, row->ends);
-	json_tally(top, j, "self", &row->self);
+	json_tally(top, j, "self", row, false);
 	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY)
-		json_tally(top, j, "total", &row->total);
+		json_tally(top, j, "total", row, true);
 	json_end_object(j);
 }
 
-static void print_json(const struct top *top, size_t n)
+static void json_pool(const struct top *top, struct json *j, const char *where)
+{
+	char key[64];
+
+	json_text(j, "where", where);
+	json_int(j, "requests", (int64_t)top->pool->requests);
+	json_int(j, "requests_sampled", (int64_t)top->pool->sampled);
+	json_bool(j, "few_requests", top->pool->is_few);
+	json_bool(j, "joined_by_time", top->pool->by_time > 0);
+	snprintf(key, sizeof(key), "request_%s", top->report.range.unit);
+	json_real(j, key, top->pool->mean);
+	json_interval(j, key, top->pool->mean_in);
+}
+
+static void print_json(const struct top *top, size_t n, const char *where)
 {
 	struct json j = { .to = stdout };
 	const struct stacks_quality *q;
@@ -291,7 +356,10 @@ static void print_json(const struct top *top, size_t n)
 	json_text(&j, "by", by_words[top->by]);
 	json_text(&j, "trace_id", top->trace ? top->hex : NULL);
 	json_bool(&j, "estimated", top->is_estimated);
-	json_text(&j, "shares_are_about", "this recording");
+	json_text(&j, "shares_are_about",
+		  top->pool ? "requests like these" : "this recording");
+	if (top->pool)
+		json_pool(top, &j, where);
 	json_int(&j, "samples", (int64_t)top->all.count);
 	if (top->stacks) {
 		q = stacks_quality(top->stacks);
@@ -327,17 +395,24 @@ static enum top_by parse_by(const char *word)
 static int run(struct top *top, const struct top_opts *opts, const char *file,
 	       struct weft_err *err)
 {
+	struct spans_filter filter = { 0 };
 	size_t n;
 	int rc;
 
-	rc = top_load(top, &opts->common, file, opts->trace, err);
+	if (opts->where) {
+		rc = spans_parse_where(&filter.where, opts->where, err);
+		if (!rc)
+			rc = pool_load(top, &opts->common, file, &filter, err);
+	} else {
+		rc = top_load(top, &opts->common, file, opts->trace, err);
+	}
 	if (rc)
 		return rc;
 	db_release(top->report.db);
 	n = opts->rows && opts->rows < top->n_rows ? opts->rows : top->n_rows;
 	if (!opts->common.json)
-		return print(top, n, err);
-	print_json(top, n);
+		return print(top, n, opts->where, err);
+	print_json(top, n, opts->where);
 	return 0;
 }
 
@@ -363,6 +438,9 @@ int cmd_top(int argc, char **argv)
 	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
 		return cli_usage(&command, "--pid takes a process ID, not '%s'",
 				 opts.pid);
+	if (opts.where && opts.trace)
+		return cli_usage(&command, "--trace is one request, --where "
+					   "many: give one of them");
 	top.pid = (int64_t)pid;
 	rc = run(&top, &opts, file, &err);
 	top_release(&top);

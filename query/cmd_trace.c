@@ -6,14 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/by_time.h"
 #include "query/cmd.h"
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/sequence.h"
 #include "query/span_tree.h"
+#include "query/spans.h"
 #include "query/stacks.h"
 
-/* Below this many samples of a stack there is no ratio worth printing. */
+/* Below this many samples of a stack there is no ratio worth printing; of a
+ * request, requests like it are offered. */
 enum {
 	FEW_SAMPLES = 5
 };
@@ -30,16 +33,19 @@ static const struct cli_option options[] = {
 
 static const struct cli_command command = {
 	.name = "trace",
-	.operands = "ID",
-	.about = "One request: what it used, its stacks with their share of it "
-		 "(estimated from\nits detail samples) beside their share of "
-		 "everyone's samples (exact), and its\nsamples in the order of "
-		 "time; its spans, if the file has them, with the\nsamples in "
-		 "each. ID: 32 hexadecimal digits, or a prefix of at\nleast 8 "
-		 "that no other trace has.",
+	.operands = "ID [FILE]",
+	.about =
+		"One request: what it used, its stacks with their share of it "
+		"(estimated from\nits detail samples) beside their share of "
+		"everyone's samples (exact), and its\nsamples in the order of "
+		"time; its spans, if the file has them, with the\nsamples in "
+		"each. ID: 32 hexadecimal digits, or a prefix of at\nleast 8 "
+		"that no other trace has.\n\nSamples of processes that tell no "
+		"trace IDs are joined by process and time, where\nthat is "
+		"certain; the report says how many.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
-	.max_operands = 1,
+	.max_operands = 2,
 };
 
 struct row {
@@ -67,6 +73,9 @@ struct trace {
 	int64_t first_ns, last_ns;
 	struct sequence sequence;
 	struct span_tree spans;
+	int64_t by_time;  /* of its samples */
+	char like[256];   /* KEY = VALUE of requests like it; "": not known */
+	const char *file; /* borrowed; NULL: the default */
 };
 
 static void trace_release(struct trace *t)
@@ -252,6 +261,24 @@ static struct stats_interval used(const struct trace *t)
 	return stats_request_ns(k, t->here.estimate / k, true);
 }
 
+/* Few samples say little: offer those of requests like it. */
+static void print_pool(const struct trace *t)
+{
+	if (t->here.count >= FEW_SAMPLES || !*t->like)
+		return;
+	printf("a single request of 5 ms rarely has a sample; all like it "
+	       "together:\n  weft top --where '%s'%s%s\n",
+	       t->like, t->file ? " " : "", t->file ? t->file : "");
+}
+
+static void print_by_time(const struct trace *t)
+{
+	if (t->by_time)
+		printf("%s of them by process and time, as the process tells "
+		       "no trace IDs\n",
+		       FIGURE(figure_count, (double)t->by_time));
+}
+
 static void print_summary(const struct trace *t)
 {
 	const char *unit = t->report.range.unit;
@@ -261,8 +288,10 @@ static void print_summary(const struct trace *t)
 
 	if (!t->here.count) {
 		printf("trace %s: no sample: it may have used up to %s "
-		       "(95 %%)\n\n",
+		       "(95 %%)\n",
 		       t->hex, FIGURE(figure_value, used(t).hi, unit));
+		print_pool(t);
+		putchar('\n');
 		return;
 	}
 	printf("trace %s: %s samples, estimated %s (95 %%: %s), %s from first "
@@ -286,6 +315,8 @@ static void print_summary(const struct trace *t)
 	}
 	if (shown < t->n_processes)
 		printf("  and %zu more processes\n", t->n_processes - shown);
+	print_by_time(t);
+	print_pool(t);
 	putchar('\n');
 }
 
@@ -401,6 +432,9 @@ static void print_json(const struct trace *t, size_t n)
 	json_text(&j, "trace_id", t->hex);
 	json_bool(&j, "estimated", true);
 	json_int(&j, "samples", (int64_t)t->here.count);
+	json_int(&j, "samples_by_time", t->by_time);
+	json_text(&j, "pool",
+		  t->here.count < FEW_SAMPLES && *t->like ? t->like : NULL);
 	snprintf(key, sizeof(key), "estimate_%s", t->report.range.unit);
 	json_real(&j, key, t->here.estimate);
 	json_interval(&j, key, used(t));
@@ -424,13 +458,46 @@ static void print_json(const struct trace *t, size_t n)
 	json_end_object(&j);
 }
 
+/* What requests like it have in common: their route, else their name. */
+static int find_like(struct trace *t, struct weft_err *err)
+{
+	struct spans_root root;
+	char route[128] = "";
+	sqlite3_stmt *stmt;
+	int rc = db_query(t->report.db, QUERY_SQL_TRACE_ROUTE, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, t->id);
+	rc = db_step(t->report.db, stmt, err);
+	if (rc > 0)
+		db_copy_text(stmt, 0, route, sizeof(route));
+	if (rc >= 0)
+		rc = spans_find_root(t->report.db, t->id, &root, err);
+	if (rc < 0)
+		return rc;
+	snprintf(t->like, sizeof(t->like), "%s = %s",
+		 *route ? "http.route" : "name", *route ? route : root.name);
+	/* It is to be typed into a shell. */
+	for (const char *c = t->like; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == '\'')
+			rc = 0;
+	if (!rc || (!*route && !*root.name))
+		t->like[0] = '\0';
+	return 0;
+}
+
 static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 		struct weft_err *err)
 {
 	const size_t n_parts = t->report.range.n_parts;
 	size_t i;
-	int rc = stacks_load(&t->stacks, t->report.db, err);
+	int rc = by_time_stand_in(t->report.db, t->id, &t->by_time, err);
 
+	if (!rc)
+		rc = find_like(t, err);
+	if (!rc)
+		rc = stacks_load(&t->stacks, t->report.db, err);
 	for (i = 0; !rc && i < n_parts; i++) {
 		rc = load_here(t, i, err);
 		if (!rc)
@@ -460,10 +527,12 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 }
 
 static int run(struct trace *t, const struct trace_opts *opts, const char *id,
-	       struct weft_err *err)
+	       const char *file, struct weft_err *err)
 {
 	size_t n;
-	int rc = report_open(&t->report, &opts->common, NULL, err);
+	int rc = report_open(&t->report, &opts->common, file, err);
+
+	t->file = file ? file : opts->common.input;
 
 	if (!rc)
 		rc = report_find_trace(&t->report, id, &t->id, t->hex, err);
@@ -483,15 +552,15 @@ int cmd_trace(int argc, char **argv)
 	struct trace_opts opts = { .rows = 20 };
 	struct weft_err err = { 0 };
 	struct trace trace = { 0 };
-	const char *id;
+	const char *operands[2];
 	int rc;
 
-	rc = cli_parse(&command, argc, argv, &opts, &id);
+	rc = cli_parse(&command, argc, argv, &opts, operands);
 	if (rc >= 0)
 		return rc;
-	if (!id)
+	if (!operands[0])
 		return cli_usage(&command, "no trace ID");
-	rc = run(&trace, &opts, id, &err);
+	rc = run(&trace, &opts, operands[0], operands[1], &err);
 	trace_release(&trace);
 	return rc ? cli_fail(&err) : cli_finish();
 }

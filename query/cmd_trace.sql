@@ -9,5 +9,12 @@ LEFT JOIN process p ON p.id = th.process_id
 WHERE s.trace = ?5 AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
 GROUP BY p.id ORDER BY count(*) DESC, p.pid;
 
+-- name: trace_route
+-- What requests like it have in common: ?1 the trace.
+SELECT attributes ->> '$."http.route"' FROM span
+WHERE trace = ?1 AND json_valid(attributes)
+  AND attributes ->> '$."http.route"' IS NOT NULL
+ORDER BY start_ns, span_id LIMIT 1;
+
 -- name: trace_text
 SELECT folded FROM stack_text WHERE stack_id = ?1;

@@ -14,10 +14,7 @@ static const char *const sort_words[TRACES_SORTS + 1] = {
 
 enum {
 	/* With fewer samples only the interval is printed, no central value. */
-	FEW_SAMPLES = 3,
-	/* With fewer requests that have samples their mean is not to be
-	 * relied on. */
-	FEW_REQUESTS = 30
+	FEW_SAMPLES = 3
 };
 
 struct traces_opts {
@@ -141,7 +138,36 @@ static void print_mean(const struct traces *t)
 	       FIGURE(figure_count, (double)(t->n_rows - t->n_sampled)),
 	       FIGURE(figure_value, mean, unit),
 	       FIGURE(figure_value_interval, in, unit),
-	       t->n_sampled < FEW_REQUESTS ? ": few requests" : "");
+	       t->n_sampled < TRACES_FEW_REQUESTS ? ": few requests" : "");
+}
+
+/* How samples and spans meet: of the whole file, whatever is listed. */
+static void print_coverage(const struct traces *t)
+{
+	const struct traces_coverage *c = &t->coverage;
+	const struct by_time *b = &t->by_time;
+
+	if (!t->has_spans)
+		return;
+	printf("spans: %s of %s requests, %s of these without a sample that "
+	       "has their ID; %s requests (%s samples) have no span\n",
+	       FIGURE(figure_count, (double)c->spans),
+	       FIGURE(figure_count, (double)c->with_spans),
+	       FIGURE(figure_count, (double)c->unsampled),
+	       FIGURE(figure_count, (double)c->spanless),
+	       FIGURE(figure_count, (double)c->spanless_samples));
+	if (b->joined + b->ambiguous + b->between + b->clock == 0)
+		return;
+	printf("of processes that tell no IDs, by time: %s samples in one "
+	       "request, %s in one of several (not joined), %s between "
+	       "requests",
+	       FIGURE(figure_count, (double)b->joined),
+	       FIGURE(figure_count, (double)b->ambiguous),
+	       FIGURE(figure_count, (double)b->between));
+	if (b->clock)
+		printf(", %s while the clock was set",
+		       FIGURE(figure_count, (double)b->clock));
+	putchar('\n');
 }
 
 static int print(const struct traces *t, size_t n, struct weft_err *err)
@@ -163,6 +189,7 @@ static int print(const struct traces *t, size_t n, struct weft_err *err)
 	if (n < t->n_rows)
 		printf("%zu more; -n 0 prints all\n", t->n_rows - n);
 	print_mean(t);
+	print_coverage(t);
 	if (each > 0)
 		printf("a request without a sample may have used up to %s "
 		       "(95 %%)\n",
@@ -187,10 +214,13 @@ static void json_row(const struct traces *t, struct json *j,
 		     const struct traces_row *row, const char *estimate)
 {
 	int64_t start = t->report.range.parts[0].start_ns;
+	const struct sum *by_time = sums_find(&t->time_sums, row->sum.key);
 
 	json_object(j, NULL);
 	json_text(j, "trace_id", row->hex);
 	json_int(j, "samples", (int64_t)row->sum.tally.count);
+	json_int(j, "samples_by_time",
+		 by_time ? (int64_t)by_time->tally.count : 0);
 	json_real(j, estimate, row->sum.tally.estimate);
 	json_interval(j, estimate, row->interval);
 	if (row->sum.tally.count)
@@ -200,6 +230,23 @@ static void json_row(const struct traces *t, struct json *j,
 	json_int(j, "extent_ns", traces_extent_ns(row));
 	if (t->has_spans)
 		json_root(j, &row->root);
+	json_end_object(j);
+}
+
+static void json_coverage(const struct traces *t, struct json *j)
+{
+	const struct traces_coverage *c = &t->coverage;
+
+	json_object(j, "coverage");
+	json_int(j, "spans", c->spans);
+	json_int(j, "requests_with_spans", c->with_spans);
+	json_int(j, "requests_with_spans_unsampled", c->unsampled);
+	json_int(j, "requests_without_spans", c->spanless);
+	json_int(j, "samples_without_spans", c->spanless_samples);
+	json_int(j, "by_time_joined", t->by_time.joined);
+	json_int(j, "by_time_ambiguous", t->by_time.ambiguous);
+	json_int(j, "by_time_between", t->by_time.between);
+	json_int(j, "by_time_clock", t->by_time.clock);
 	json_end_object(j);
 }
 
@@ -225,6 +272,8 @@ static void print_json(const struct traces *t, size_t n)
 		json_real(&j, mean_key, mean);
 		json_interval(&j, mean_key, in);
 	}
+	if (t->has_spans)
+		json_coverage(t, &j);
 	json_array(&j, "rows");
 	snprintf(key, sizeof(key), "estimate_%s", t->report.range.unit);
 	for (size_t i = 0; i < n; i++)
@@ -278,7 +327,8 @@ static int take_options(struct traces *t, const struct traces_opts *opts)
 				 "--min-duration cannot be '%s': a number with "
 				 "ns, us, ms or s",
 				 opts->min_duration);
-	if (opts->where && spans_parse_where(&t->filter, opts->where, &err))
+	if (opts->where &&
+	    spans_parse_where(&t->filter.where, opts->where, &err))
 		return cli_usage(&command, "%s", err.msg);
 	return 0;
 }

@@ -218,6 +218,13 @@ static int check_version(struct db *db, struct weft_err *err)
 	return 0;
 }
 
+int db_allow_own(struct db *db, bool allow, struct weft_err *err)
+{
+	return run(db,
+		   allow ? "PRAGMA query_only = 0" : "PRAGMA query_only = 1",
+		   err);
+}
+
 /* Make a file of an older schema read like one of ours, for this connection
  * only. */
 static int adapt(struct db *db, struct weft_err *err)
@@ -227,11 +234,11 @@ static int adapt(struct db *db, struct weft_err *err)
 	rc = read_pragma(db, "PRAGMA user_version", &version, err);
 	if (rc || version > 1)
 		return rc;
-	rc = run(db, "PRAGMA query_only = 0", err);
+	rc = db_allow_own(db, true, err);
 	if (!rc)
 		rc = run(db, query_sql_text[QUERY_SQL_DB_SCHEMA_1], err);
 	if (!rc)
-		rc = run(db, "PRAGMA query_only = 1", err);
+		rc = db_allow_own(db, false, err);
 	return rc;
 }
 
@@ -267,7 +274,9 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 		rc = weft_fail(err, first.code, "%s", first.msg);
 		goto fail;
 	}
-	sqlite3_exec(db->sql, "PRAGMA cache_size = -65536", NULL, NULL, NULL);
+	sqlite3_exec(db->sql,
+		     "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY",
+		     NULL, NULL, NULL);
 	rc = check_version(db, err);
 	if (!rc)
 		rc = adapt(db, err);

@@ -49,6 +49,10 @@ void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
 /* Fill err with what SQLite last said about this file. */
 int db_fail(struct db *db, const char *doing, struct weft_err *err);
 
+/* Let statements make temporary tables and views of this connection, or no
+ * longer. The file itself is never written. */
+int db_allow_own(struct db *db, bool allow, struct weft_err *err) MUST_CHECK;
+
 const char *db_path(const struct db *db);
 
 /* For queries that a person typed; still owned by db. */

@@ -80,33 +80,42 @@ const char *figure_percent(struct figure *to, double part, double all)
 	return to->text;
 }
 
-const char *figure_share(struct figure *to, const struct tally *part,
-			 const struct tally *all)
+const char *figure_share_in(struct figure *to, const struct tally *part,
+			    const struct tally *all, struct stats_interval in)
 {
 	if (all->count < FEW_OF_ALL)
 		snprintf(to->text, sizeof(to->text), "-");
 	else if (part->count == 0)
 		snprintf(to->text, sizeof(to->text), "0");
 	else if (part->count < FEW_OF_ONE)
-		snprintf(to->text, sizeof(to->text), "<= %.2f",
-			 100 * tally_share_interval(part, all).hi);
+		snprintf(to->text, sizeof(to->text), "<= %.2f", 100 * in.hi);
 	else
 		snprintf(to->text, sizeof(to->text), "%.2f",
 			 100 * tally_share(part, all));
 	return to->text;
 }
 
-const char *figure_share_interval(struct figure *to, const struct tally *part,
-				  const struct tally *all)
+const char *figure_limits(struct figure *to, const struct tally *part,
+			  const struct tally *all, struct stats_interval in)
 {
-	struct stats_interval in = tally_share_interval(part, all);
-
 	if (all->count < FEW_OF_ALL || part->count == 0)
 		snprintf(to->text, sizeof(to->text), "-");
 	else
 		snprintf(to->text, sizeof(to->text), "%.2f-%.2f", 100 * in.lo,
 			 100 * in.hi);
 	return to->text;
+}
+
+const char *figure_share(struct figure *to, const struct tally *part,
+			 const struct tally *all)
+{
+	return figure_share_in(to, part, all, tally_share_interval(part, all));
+}
+
+const char *figure_share_interval(struct figure *to, const struct tally *part,
+				  const struct tally *all)
+{
+	return figure_limits(to, part, all, tally_share_interval(part, all));
 }
 
 const char *figure_value_interval(struct figure *to, struct stats_interval in,

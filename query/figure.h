@@ -42,6 +42,12 @@ const char *figure_share(struct figure *to, const struct tally *part,
 const char *figure_share_interval(struct figure *to, const struct tally *part,
 				  const struct tally *all);
 
+/* Both of a share whose interval is another than tally_share_interval() */
+const char *figure_share_in(struct figure *to, const struct tally *part,
+			    const struct tally *all, struct stats_interval in);
+const char *figure_limits(struct figure *to, const struct tally *part,
+			  const struct tally *all, struct stats_interval in);
+
 /* An interval of a value: "1.20 ms .. 4.50 ms" */
 const char *figure_value_interval(struct figure *to, struct stats_interval in,
 				  const char *unit);

@@ -28,30 +28,35 @@ static const char *skip_blanks(const char *text)
 	return text + strspn(text, " \t");
 }
 
-int spans_parse_where(struct spans_filter *f, const char *text,
+int spans_parse_where(struct spans_where *where, const char *text,
 		      struct weft_err *err)
 {
-	const char *equals = strchr(text, '=');
 	const char *key = skip_blanks(text);
-	size_t size;
+	const char *op = key + strcspn(key, "=~!");
+	size_t size = (size_t)(op - key);
+	bool differs = op[0] == '!' && op[1] == '=';
 
-	if (!equals || equals == key)
+	if (!*op || !size || (*op == '!' && !differs))
 		return weft_fail(err, -E2BIG,
-				 "--where '%s' is not KEY = VALUE, as in "
-				 "'http.route = /cart'",
+				 "--where '%s' is not KEY = VALUE, KEY != "
+				 "VALUE or KEY ~ PATTERN, as in 'http.route = "
+				 "/cart'",
 				 text);
-	size = (size_t)(equals - key);
 	while (size && strchr(" \t", key[size - 1]))
 		size--;
 	/* It becomes a quoted step of a JSON path. */
-	if (size > sizeof(f->path) - 8 || memchr(key, '"', size) ||
+	if (size >= sizeof(where->key) || memchr(key, '"', size) ||
 	    memchr(key, '\\', size))
 		return weft_fail(err, -E2BIG,
 				 "--where cannot ask for the key '%.*s': it is "
 				 "too long, or has a quote in it",
 				 (int)size, key);
-	snprintf(f->path, sizeof(f->path), "$.\"%.*s\"", (int)size, key);
-	f->value = skip_blanks(equals + 1);
+	snprintf(where->key, sizeof(where->key), "%.*s", (int)size, key);
+	snprintf(where->path, sizeof(where->path), "$.\"%s\"", where->key);
+	where->op = differs      ? SPANS_DIFFERS
+		    : *op == '~' ? SPANS_LIKE
+				 : SPANS_EQUALS;
+	where->value = skip_blanks(op + 1 + differs);
 	return 0;
 }
 
@@ -80,7 +85,7 @@ int spans_parse_duration(const char *text, int64_t *out_ns)
 
 bool spans_is_filter(const struct spans_filter *f)
 {
-	return f->service || f->name || f->min_duration_ns || f->path[0];
+	return f->service || f->name || f->min_duration_ns || f->where.op;
 }
 
 int spans_find_root(struct db *db, int64_t trace, struct spans_root *out,
@@ -116,13 +121,15 @@ int spans_match(struct db *db, const struct spans_filter *f, int64_t trace,
 	    (f->name && strcmp(f->name, root->name) != 0) ||
 	    (f->min_duration_ns && root->duration_ns < f->min_duration_ns))
 		return 0;
-	if (!f->path[0])
+	if (!f->where.op)
 		return 1;
-	rc = db_query(db, QUERY_SQL_SPANS_HAS_ATTRIBUTE, &stmt, err);
+	rc = db_query(db, QUERY_SQL_SPANS_HAS, &stmt, err);
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(stmt, 1, trace);
-	sqlite3_bind_text(stmt, 2, f->path, -1, SQLITE_STATIC);
-	sqlite3_bind_text(stmt, 3, f->value, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, f->where.path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 3, f->where.value, -1, SQLITE_STATIC);
+	sqlite3_bind_int(stmt, 4, (int)f->where.op);
+	sqlite3_bind_text(stmt, 5, f->where.key, -1, SQLITE_STATIC);
 	return ask(db, stmt, err);
 }

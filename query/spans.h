@@ -15,20 +15,38 @@ struct spans_root {
 	int64_t duration_ns; /* -1: not known */
 };
 
+enum spans_op {
+	SPANS_ANY, /* nothing is asked */
+	SPANS_EQUALS,
+	SPANS_DIFFERS, /* it is there, and nowhere that value */
+	SPANS_LIKE     /* a GLOB pattern */
+};
+
+/*
+ * A question to a request: KEY is service.name, name, kind or status of a span,
+ * else an attribute of a span, or of a sample; one span or sample that has it
+ * is enough.
+ */
+struct spans_where {
+	enum spans_op op;
+	char key[128];
+	char path[160]; /* the key as a JSON path */
+	const char *value;
+};
+
 /* Which requests. Zero: all. Strings are borrowed. */
 struct spans_filter {
 	const char *service, *name; /* of the root span, whole */
 	int64_t min_duration_ns;
-	char path[160]; /* JSON path of an attribute; "": none wanted */
-	const char *value;
+	struct spans_where where;
 };
 
 /* 1: the file has spans; 0: it has none; else a negative errno. */
 int spans_any(struct db *db, struct weft_err *err) MUST_CHECK;
 
-/* Parse `KEY = VALUE` into path and value. Returns 0, or -E2BIG with err
- * filled. */
-int spans_parse_where(struct spans_filter *f, const char *text,
+/* Parse `KEY = VALUE`, `KEY != VALUE` or `KEY ~ PATTERN`; text is borrowed.
+ * Returns 0, or -E2BIG with err filled. */
+int spans_parse_where(struct spans_where *where, const char *text,
 		      struct weft_err *err) MUST_CHECK;
 
 /* Parse a duration: digits with ns, us, ms or s ("1.5ms"). Returns 0 or

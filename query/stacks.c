@@ -544,6 +544,28 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 	return n;
 }
 
+size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
+		   uint32_t *rows)
+{
+	const struct stack *k = stack_find(s, stack_id);
+	uint32_t at = k ? k->node : NONE, label, i;
+	size_t n = 0, known;
+
+	for (; at != NONE; at = nodes(s)[at].parent) {
+		const struct frame *f = frame_of(s, at);
+
+		for (i = 0; f && (label = label_at(s, f, i, by)) != NONE; i++) {
+			for (known = 0; known < n && rows[known] != label;)
+				known++;
+			if (known == n && n < STACKS_FRAMES_MAX)
+				rows[n++] = label;
+		}
+	}
+	if (k && !n)
+		rows[n++] = s->lost_label;
+	return n;
+}
+
 uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id)
 {
 	const char *names[STACKS_FRAMES_MAX];

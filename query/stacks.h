@@ -71,6 +71,11 @@ size_t stacks_next(const struct stacks *s, size_t at, int64_t *stack_id,
 size_t stacks_names(const struct stacks *s, int64_t stack_id,
 		    const char **names);
 
+/* The rows of stacks_sum() that a stack adds to, each once, that of self
+ * first. rows has room for STACKS_FRAMES_MAX. Returns how many. */
+size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
+		   uint32_t *rows);
+
 /* Equal for stacks that read the same, whatever the addresses. */
 uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id);
 

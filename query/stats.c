@@ -79,28 +79,75 @@ struct stats_interval stats_count_listed(double k)
 					poisson_limit(k + 1, Z) };
 }
 
-static struct stats_interval wilson(double k, double n)
+static struct stats_interval wilson(double k, double n, double z)
 {
-	double mid = (k + Z * Z / 2) / (n + Z * Z);
-	double spread = k * (1 - k / n) + Z * Z / 4;
-	double half = Z / (n + Z * Z) * sqrt(spread > 0 ? spread : 0);
+	double mid = (k + z * z / 2) / (n + z * z);
+	double spread = k * (1 - k / n) + z * z / 4;
+	double half = z / (n + z * z) * sqrt(spread > 0 ? spread : 0);
 
 	return (struct stats_interval){ k <= 0 ? 0 : fmax(0, mid - half),
 					k >= n ? 1 : fmin(1, mid + half) };
 }
 
-struct stats_interval stats_share(double k, double n)
+/* Wilson's interval, mended, for a quantile. */
+static struct stats_interval mended(double k, double n, double z)
 {
 	struct stats_interval in;
 
 	if (n <= 0)
 		return (struct stats_interval){ 0, 1 };
-	in = wilson(k, n);
+	in = wilson(k, n, z);
 	if (k > 0 && k < 10 && n > k)
-		in.lo = fmin(in.lo, poisson_limit(k, -Z) / n);
+		in.lo = fmin(in.lo, poisson_limit(k, -z) / n);
 	if (n - k > 0 && n - k < 10 && k > 0)
-		in.hi = fmax(in.hi, 1 - poisson_limit(n - k, -Z) / n);
+		in.hi = fmax(in.hi, 1 - poisson_limit(n - k, -z) / n);
 	return in;
+}
+
+struct stats_interval stats_share(double k, double n)
+{
+	return mended(k, n, Z);
+}
+
+/* Student's t, 95 % two-sided: the first from tables, then Fisher's series
+ * (Abramowitz, Stegun 26.7.5). */
+static double student(double freedom)
+{
+	static const double first[] = { 12.7062047362, 4.3026527297,
+					3.1824463053,  2.7764451052,
+					2.5705818356,  2.4469118511,
+					2.3646242516,  2.3060041352,
+					2.2621571628,  2.2281388520 };
+	const double n = freedom, z2 = Z * Z;
+
+	if (n <= 10)
+		return first[n < 1 ? 0 : (int)n - 1];
+	return Z * (1 + (z2 + 1) / (4 * n) +
+		    ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+		    (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n));
+}
+
+struct stats_interval stats_share_clustered(const struct tally *part,
+					    const struct tally *all,
+					    const struct stats_clusters *c)
+{
+	enum {
+		FEW_CLUSTERS = 5
+	};
+	double share = tally_share(part, all), n, base, between, effect = 1;
+
+	if (c->m < 2 || all->weight_sq <= 0)
+		return (struct stats_interval){ 0, 1 };
+	n = all->weight * all->weight / all->weight_sq;
+	base = share * (1 - share) / n;
+	between = c->m / (c->m - 1) *
+		  (c->k_sq - 2 * share * c->kn + share * share * c->n_sq) /
+		  (all->weight * all->weight);
+	if (base > 0)
+		effect = fmax(1, between / base);
+	if (fmin(c->having, c->m - c->nothing_else) < FEW_CLUSTERS)
+		effect = fmax(effect, c->n_sq / all->weight_sq);
+	return mended(share * n / effect, n / effect, student(c->m - 1));
 }
 
 struct stats_interval stats_share_listed(double k, double n)

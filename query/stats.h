@@ -64,6 +64,31 @@ struct stats_interval stats_share(double k, double n);
 /* The same with the lower limits of stats_count_listed(). */
 struct stats_interval stats_share_listed(double k, double n);
 
+/*
+ * What of samples in clusters (requests, whose own samples are alike) tells
+ * how much they vary: over clusters with n_i samples, k_i of them of interest.
+ * All in weights, as tallies have them.
+ */
+struct stats_clusters {
+	double m;            /* clusters that have samples at all */
+	double n_sq;         /* sum n_i^2 */
+	double k_sq;         /* sum k_i^2 */
+	double kn;           /* sum k_i n_i */
+	double having;       /* clusters with k_i > 0 */
+	double nothing_else; /* clusters with k_i = n_i */
+};
+
+/*
+ * The share of part of all, for requests like these, of which clusters had
+ * samples: stats_share() of the numbers that as many independent samples would
+ * have, by the design effect (Kish 1965) of the linearised ratio, and with
+ * Student's t in place of z. Where fewer than 5 clusters have it, or lack it,
+ * each cluster counts as one sample. With one cluster [0, 1].
+ */
+struct stats_interval stats_share_clustered(const struct tally *part,
+					    const struct tally *all,
+					    const struct stats_clusters *c);
+
 /* Upper 95 % bound (one-sided) of the share of what was not seen among n
  * samples: 1 - 0.05^(1/n), about 3/n (Hanley, Lippman-Hand 1983). */
 double stats_absent(double n);

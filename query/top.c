@@ -18,12 +18,13 @@ void top_release(struct top *top)
 		free(top->rows[i].ends);
 	}
 	free(top->rows);
+	free(top->pool);
 	stacks_free(top->stacks);
 	report_close(&top->report);
 }
 
-static struct top_row *add_row(struct top *top, const char *name,
-			       const char *more, const char *service)
+struct top_row *top_add_row(struct top *top, const char *name, const char *more,
+			    const char *service)
 {
 	struct top_row *grown = top->rows, *row;
 
@@ -119,27 +120,34 @@ static void merge_stacks(struct top *top)
 		top->n_rows = kept + 1;
 }
 
+char *top_fold(const struct top *top, int64_t stack_id)
+{
+	const char *names[STACKS_FRAMES_MAX];
+	size_t n = stacks_names(top->stacks, stack_id, names), size;
+	char *folded;
+	FILE *text = open_memstream(&folded, &size);
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		fprintf(text, "%s%s", i ? ";" : "", names[i]);
+	return fclose(text) ? NULL : folded;
+}
+
 /* One row per text, its name. */
 static int rows_of_stacks(struct top *top, struct weft_err *err)
 {
-	const char *names[STACKS_FRAMES_MAX];
 	const struct tally *tally;
-	size_t at = 0, i, n, size;
 	struct top_row *row;
+	size_t at = 0;
 	char *folded;
 	int64_t id;
-	FILE *text;
 
 	while ((at = stacks_next(top->stacks, at, &id, &tally))) {
-		text = open_memstream(&folded, &size);
-		if (!text)
+		folded = top_fold(top, id);
+		if (!folded)
 			return no_memory(err);
-		n = stacks_names(top->stacks, id, names);
-		for (i = 0; i < n; i++)
-			fprintf(text, "%s%s", i ? ";" : "", names[i]);
-		if (fclose(text))
-			return no_memory(err);
-		row = add_row(top, folded, "", NULL);
+		row = top_add_row(top, folded, "", NULL);
 		free(folded);
 		if (!row)
 			return no_memory(err);
@@ -163,9 +171,9 @@ static int rows_of_functions(struct top *top, struct weft_err *err)
 	for (i = 0; i < n; i++) {
 		if (found[i].total.count == 0)
 			continue;
-		row = add_row(top, found[i].name,
-			      top->by == TOP_BY_BINARY ? "" : found[i].binary,
-			      NULL);
+		row = top_add_row(
+			top, found[i].name,
+			top->by == TOP_BY_BINARY ? "" : found[i].binary, NULL);
 		if (!row)
 			return no_memory(err);
 		row->self = found[i].self;
@@ -209,9 +217,9 @@ static int add_task(struct top *top, sqlite3_stmt *stmt,
 	struct top_row *row = top->n_rows ? &top->rows[top->n_rows - 1] : NULL;
 
 	if (!row || row->id != id) {
-		row = add_row(top, or_empty(column_text(stmt, 3)),
-			      or_empty(column_text(stmt, 5)),
-			      column_text(stmt, 4));
+		row = top_add_row(top, or_empty(column_text(stmt, 3)),
+				  or_empty(column_text(stmt, 5)),
+				  column_text(stmt, 4));
 		if (!row)
 			return -ENOMEM;
 		row->id = id;
@@ -334,6 +342,16 @@ static int compare_rows(const void *a, const void *b)
 	return order;
 }
 
+int top_finish(struct top *top, struct weft_err *err)
+{
+	if (top->all.count == 0)
+		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
+				 db_path(top->report.db),
+				 top->is_estimated ? " in its detail" : "");
+	qsort(top->rows, top->n_rows, sizeof(*top->rows), compare_rows);
+	return 0;
+}
+
 static int load(struct top *top, struct weft_err *err)
 {
 	size_t i;
@@ -344,14 +362,7 @@ static int load(struct top *top, struct weft_err *err)
 			rc = load_tasks(top, i, err);
 	else
 		rc = load_stacks(top, err);
-	if (rc)
-		return rc;
-	if (top->all.count == 0)
-		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
-				 db_path(top->report.db),
-				 top->is_estimated ? " in its detail" : "");
-	qsort(top->rows, top->n_rows, sizeof(*top->rows), compare_rows);
-	return 0;
+	return rc ? rc : top_finish(top, err);
 }
 
 int top_load(struct top *top, const struct cli_common *common, const char *file,

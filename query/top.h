@@ -22,8 +22,11 @@ struct top_row {
 	char *service; /* owned, or NULL */
 	int64_t id, pid, tid; /* what there is of them, else 0 */
 	struct tally self, total;
+	struct stats_interval self_in, total_in; /* of the share, in a pool */
 	struct ends *ends; /* owned; of a process, else NULL */
 };
+
+struct pool;
 
 /* Zero, then set the inputs. */
 struct top {
@@ -39,7 +42,8 @@ struct top {
 	struct top_row *rows; /* owned; the largest first */
 	size_t n_rows;
 	struct tally all;
-	struct ends ends; /* of all; not by thread */
+	struct ends ends;  /* of all; not by thread */
+	struct pool *pool; /* owned; NULL: not of pooled requests (pool.h) */
 };
 
 /* Open the file and load it all; trace: an ID, NULL for all. Release on every
@@ -47,5 +51,19 @@ struct top {
 int top_load(struct top *top, const struct cli_common *common, const char *file,
 	     const char *trace, struct weft_err *err) MUST_CHECK;
 void top_release(struct top *top);
+
+/* ---- For what loads it otherwise (pool.c). */
+
+/* A new row with copies of the names; service may be NULL. NULL: out of
+ * memory. */
+struct top_row *top_add_row(struct top *top, const char *name, const char *more,
+			    const char *service);
+
+/* A stack as one line, root first, `;` between. The caller frees it; NULL: out
+ * of memory. */
+char *top_fold(const struct top *top, int64_t stack_id);
+
+/* All rows are there: sort them. -ENODATA: there is no sample. */
+int top_finish(struct top *top, struct weft_err *err) MUST_CHECK;
 
 #endif

@@ -18,6 +18,7 @@ void traces_release(struct traces *t)
 {
 	free(t->rows);
 	sums_release(&t->sums);
+	sums_release(&t->time_sums);
 	stacks_free(t->stacks);
 	report_close(&t->report);
 }
@@ -98,8 +99,8 @@ static int make_up(struct traces *t, const struct ledger_factor *f,
 }
 
 /* Add the rows of a statement; with wanted only those on its stacks. */
-static int add_samples(struct traces *t, sqlite3_stmt *stmt,
-		       const struct sums *wanted, struct weft_err *err)
+static int add_rows(struct traces *t, struct sums *to, sqlite3_stmt *stmt,
+		    const struct sums *wanted, struct weft_err *err)
 {
 	struct tally tally;
 	int64_t time_ns;
@@ -113,9 +114,41 @@ static int add_samples(struct traces *t, sqlite3_stmt *stmt,
 				      sqlite3_column_double(stmt, 2),
 				      sqlite3_column_double(stmt, 3));
 		time_ns = sqlite3_column_int64(stmt, 4);
-		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
-			     time_ns, time_ns))
+		if (sums_add(to, sqlite3_column_int64(stmt, 0), &tally, time_ns,
+			     time_ns))
 			return no_memory(err);
+	}
+	return rc;
+}
+
+static int add_samples(struct traces *t, sqlite3_stmt *stmt,
+		       const struct sums *wanted, struct weft_err *err)
+{
+	return add_rows(t, &t->sums, stmt, wanted, err);
+}
+
+/* Samples that say no trace, but are of one by their process and time. */
+static int add_by_time(struct traces *t, const struct sums *wanted,
+		       struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = by_time_load(t->report.db, &t->by_time, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = 0;
+	for (size_t i = 0; !rc && i < t->report.range.n_parts; i++) {
+		rc = range_query(&t->report.range, i, t->report.db,
+				 QUERY_SQL_BY_TIME_SAMPLES, &stmt, err);
+		if (!rc)
+			rc = add_rows(t, &t->time_sums, stmt, wanted, err);
+	}
+	for (size_t i = 0; !rc && i < t->time_sums.n; i++) {
+		const struct sum *sum = &t->time_sums.rows[i];
+
+		if (sums_add(&t->sums, sum->key, &sum->tally, sum->first_ns,
+			     sum->last_ns))
+			rc = no_memory(err);
 	}
 	return rc;
 }
@@ -222,25 +255,36 @@ static int load_on(struct traces *t, struct weft_err *err)
 		rc = scan_samples(t, &wanted, err);
 	else if (!rc)
 		rc = seek_samples(t, &wanted, err);
+	if (!rc && t->has_spans)
+		rc = add_by_time(t, &wanted, err);
 	sums_release(&wanted);
 	if (!rc && t->sums.n == 0)
 		rc = nothing_on(t, counted.count, err);
 	return rc;
 }
 
-static int load_samples(struct traces *t, struct weft_err *err)
+static int load_own(struct traces *t, struct weft_err *err)
 {
 	const struct ledger *ledger = &t->report.ledger;
-	size_t i;
+	int rc;
+
+	if (!t->report.range.is_all || t->report.range.n_parts != 1)
+		return scan_samples(t, NULL, err);
+	rc = load_totals(t, err);
+	for (size_t i = 0; !rc && i < ledger->n_factors; i++)
+		rc = make_up(t, &ledger->factors[i], err);
+	return rc;
+}
+
+static int load_samples(struct traces *t, struct weft_err *err)
+{
 	int rc;
 
 	if (t->on)
 		return load_on(t, err);
-	if (!t->report.range.is_all || t->report.range.n_parts != 1)
-		return scan_samples(t, NULL, err);
-	rc = load_totals(t, err);
-	for (i = 0; !rc && i < ledger->n_factors; i++)
-		rc = make_up(t, &ledger->factors[i], err);
+	rc = load_own(t, err);
+	if (!rc && t->has_spans)
+		rc = add_by_time(t, NULL, err);
 	return rc;
 }
 
@@ -368,9 +412,10 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 
 		row->sum = t->sums.rows[i];
 		row->root.duration_ns = -1;
-		if (spans_is_filter(&t->filter) && !t->has_spans)
+		if (spans_is_filter(&t->filter) && !t->has_spans &&
+		    !t->filter.where.op)
 			continue;
-		if (t->has_roots) {
+		if (t->has_roots || t->filter.where.op) {
 			rc = spans_find_root(t->report.db, row->sum.key,
 					     &row->root, err);
 			if (rc >= 0)
@@ -411,6 +456,26 @@ static int nothing(const struct traces *t, struct weft_err *err)
 			 db_path(t->report.db));
 }
 
+static int load_coverage(struct traces *t, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(t->report.db, QUERY_SQL_TRACES_COVERAGE, &stmt, err);
+
+	if (!rc)
+		rc = db_step(t->report.db, stmt, err);
+	if (rc <= 0)
+		return rc;
+	t->coverage = (struct traces_coverage){
+		.with_spans = sqlite3_column_int64(stmt, 0),
+		.unsampled = sqlite3_column_int64(stmt, 1),
+		.spanless = sqlite3_column_int64(stmt, 2),
+		.spans = sqlite3_column_int64(stmt, 3),
+		.spanless_samples = sqlite3_column_int64(stmt, 4),
+	};
+	sqlite3_reset(stmt);
+	return 0;
+}
+
 int traces_load(struct traces *t, const struct cli_common *common,
 		const char *file, struct weft_err *err)
 {
@@ -421,7 +486,9 @@ int traces_load(struct traces *t, const struct cli_common *common,
 	if (rc < 0)
 		return rc;
 	t->has_spans = rc;
-	rc = load_samples(t, err);
+	rc = t->has_spans ? load_coverage(t, err) : 0;
+	if (!rc)
+		rc = load_samples(t, err);
 	/* On one function only sampled requests can be. */
 	if (!rc && t->has_spans && !t->on &&
 	    (spans_is_filter(&t->filter) || t->sort == TRACES_BY_DURATION))

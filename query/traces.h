@@ -6,6 +6,7 @@
 #ifndef WEFT_TRACES_H
 #define WEFT_TRACES_H
 
+#include "query/by_time.h"
 #include "query/report.h"
 #include "query/spans.h"
 #include "query/stacks.h"
@@ -18,6 +19,21 @@ enum traces_sort {
 				sample */
 	TRACES_BY_CPU_SHARE, /* the lower limit, of the root span's duration */
 	TRACES_SORTS
+};
+
+enum {
+	/* With fewer requests that have samples no mean, nor an interval for
+	 * requests like these, is to be relied on. */
+	TRACES_FEW_REQUESTS = 30
+};
+
+/* How spans and samples of the file meet by trace ID. */
+struct traces_coverage {
+	int64_t spans;
+	int64_t with_spans; /* requests */
+	int64_t unsampled;  /* of these, without a sample that has their ID */
+	int64_t spanless;   /* requests that have samples and no span */
+	int64_t spanless_samples;
 };
 
 struct traces_row {
@@ -37,6 +53,9 @@ struct traces {
 	struct report report;
 	struct stacks *stacks; /* owned; NULL without on */
 	struct sums sums;
+	struct sums time_sums;  /* of it, samples that are joined by time */
+	struct by_time by_time; /* of all of the file */
+	struct traces_coverage coverage;
 	struct traces_row *rows; /* owned; in the order of sort */
 	size_t n_rows;
 	size_t n_sampled; /* of them have samples */

@@ -31,5 +31,16 @@ FROM sample
 WHERE stack_id = ?4 AND event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
   AND trace IS NOT NULL;
 
+-- name: traces_coverage
+-- Of all traces of the file: with spans, of those without a sample, and with
+-- samples but no span; the spans; the samples without.
+SELECT sum(has_spans), sum(has_spans AND NOT samples),
+       sum(samples > 0 AND NOT has_spans),
+       (SELECT count(*) FROM span),
+       sum(iif(has_spans, 0, samples))
+FROM (SELECT t.samples, EXISTS (SELECT 1 FROM span s WHERE s.trace = t.id)
+             AS has_spans
+        FROM trace t);
+
 -- name: traces_hex
 SELECT hex FROM trace WHERE id = ?1;

@@ -409,3 +409,136 @@ CREATE VIEW span_samples AS
       WHERE o.trace = x.trace AND o.start_ns <= x.unix_ns
         AND o.end_ns >= x.unix_ns
       ORDER BY o.start_ns DESC, o.span_id LIMIT 1));
+
+DROP VIEW IF EXISTS span_process;
+CREATE VIEW span_process AS
+  -- the process that a span was of, as its resource says: process.pid is its
+  -- number, in the initial pid namespace (then host.name, if told, is the
+  -- recording's) or in its own (then container.id, if told, is in its
+  -- cgroup). Two processes that could be meant are none. thread_id: of
+  -- thread.id, where the process has such a thread; NULL: not told
+  WITH told AS MATERIALIZED (
+    SELECT s.trace, s.span_id, s.start_ns, s.end_ns,
+           max(iif(j.key = 'process.pid', CAST(j.value AS INTEGER), NULL))
+             AS pid,
+           max(iif(j.key = 'thread.id', CAST(j.value AS INTEGER), NULL))
+             AS tid,
+           max(iif(j.key = 'host.name', j.value, NULL)) AS host,
+           max(iif(j.key = 'container.id', j.value, NULL)) AS container
+      FROM span s, json_each(
+             iif(s.attributes GLOB '{*}', s.attributes, NULL)) j
+     WHERE j.key IN ('process.pid', 'thread.id', 'host.name', 'container.id')
+       AND s.end_ns >= s.start_ns
+     GROUP BY s.trace, s.span_id),
+  fits AS MATERIALIZED (
+    SELECT r.pid AS told_pid, r.host, r.container, p.id AS process_id, p.pid
+      FROM (SELECT DISTINCT pid, host, container FROM told
+             WHERE pid IS NOT NULL) r
+      JOIN process p
+        ON iif(ifnull(p.inner_pid, p.pid) = p.pid,
+               p.pid = r.pid AND (r.host IS NULL OR r.host = (
+                 SELECT host FROM recording WHERE id = p.recording_id)),
+               p.inner_pid = r.pid AND (r.container IS NULL
+                 OR instr(p.cgroup, r.container) > 0)))
+  SELECT t.trace, t.span_id, t.start_ns, t.end_ns, f.process_id,
+         (SELECT max(th.id) FROM thread th
+           WHERE th.process_id = f.process_id AND th.tid = t.tid) AS thread_id
+  FROM told t
+  JOIN fits f ON f.told_pid = t.pid AND f.host IS t.host
+             AND f.container IS t.container
+  WHERE NOT EXISTS (
+    SELECT 1 FROM fits o
+     WHERE o.told_pid = t.pid AND o.host IS t.host
+       AND o.container IS t.container AND o.pid <> f.pid);
+
+DROP VIEW IF EXISTS samples_by_time;
+CREATE VIEW samples_by_time AS
+  -- samples of processes that tell no trace IDs at all, but whose spans say
+  -- whose they are (span_process): which request each was in, if that is
+  -- certain. outcome:
+  --   joined      one request was active, and a span of it open
+  --   ambiguous   several requests were active: nobody knows which it was
+  --   between     none was
+  --   clock       the clock was off by more than 1 ms in that interval
+  -- A request is active in a process from the first start to the last end of
+  -- its spans there; on a thread, if they say which, else on each. A request
+  -- whose spans were not sent is not seen, so this is weaker than an ID
+  WITH candidate AS MATERIALIZED (
+    SELECT DISTINCT process_id FROM span_process),
+  silent AS MATERIALIZED (
+    SELECT c.process_id FROM candidate c
+     WHERE NOT EXISTS (
+       SELECT 1 FROM sample s CROSS JOIN thread th ON th.id = s.thread_id
+        WHERE s.trace IS NOT NULL AND th.process_id = c.process_id)),
+  own AS MATERIALIZED (
+    SELECT * FROM span_process
+     WHERE process_id IN (SELECT process_id FROM silent)),
+  lane AS MATERIALIZED (
+    -- threads that spans name, and (0) all others together
+    SELECT process_id, thread_id FROM own WHERE thread_id IS NOT NULL
+    UNION SELECT process_id, 0 FROM silent),
+  active AS MATERIALIZED (
+    SELECT l.process_id, l.thread_id, o.trace,
+           min(o.start_ns) AS start_ns, max(o.end_ns) AS end_ns
+      FROM own o JOIN lane l
+        ON l.process_id = o.process_id
+       AND (o.thread_id IS NULL OR o.thread_id = l.thread_id)
+     GROUP BY l.process_id, l.thread_id, o.trace),
+  -- Starts, samples and ends in the order of time: at a sample, so many
+  -- requests have started and not ended; if it is one, the sum is its trace
+  moment AS (
+    SELECT process_id, thread_id, start_ns AS unix_ns, 0 AS kind, 1 AS delta,
+           trace, NULL AS sample_id, NULL AS error_ns
+      FROM active
+    UNION ALL
+    SELECT process_id, thread_id, end_ns, 2, -1, -trace, NULL, NULL
+      FROM active
+    UNION ALL
+    SELECT th.process_id, ifnull((
+             SELECT l.thread_id FROM lane l
+              WHERE l.process_id = th.process_id AND l.thread_id = th.id), 0),
+           s.time_ns + i.clock_offset_ns, 1, 0, 0, s.id, i.clock_error_ns
+      FROM sample s
+      JOIN thread th ON th.id = s.thread_id
+      JOIN interval i ON i.id = s.interval_id
+     WHERE EXISTS (SELECT 1 FROM silent)
+       AND th.process_id IN (SELECT process_id FROM silent)),
+  placed AS (
+    SELECT sample_id, process_id, thread_id, unix_ns, error_ns,
+           sum(delta) OVER along AS requests, sum(trace) OVER along AS trace
+      FROM moment
+    WINDOW along AS (PARTITION BY process_id, thread_id
+                     ORDER BY unix_ns, kind ROWS UNBOUNDED PRECEDING)),
+  found AS (
+    SELECT p.*, iif(p.requests = 1 AND p.error_ns <= 1000000, (
+             SELECT o.span_id FROM own o
+              WHERE o.process_id = p.process_id AND o.trace = p.trace
+                AND (o.thread_id IS NULL OR o.thread_id = p.thread_id)
+                AND o.start_ns <= p.unix_ns - p.error_ns
+                AND o.end_ns >= p.unix_ns + p.error_ns
+              ORDER BY o.start_ns DESC, o.span_id LIMIT 1), NULL) AS span_id
+      FROM placed p WHERE p.sample_id IS NOT NULL)
+  SELECT
+    f.sample_id, f.process_id, f.unix_ns,
+    CASE
+      WHEN f.error_ns > 1000000 THEN 'clock'
+      WHEN f.requests > 1 THEN 'ambiguous'
+      WHEN f.span_id IS NULL THEN 'between'
+      ELSE 'joined'
+    END AS outcome,
+    f.requests,                     -- active at that time
+    iif(f.span_id IS NULL, NULL, f.trace) AS trace,
+    iif(f.span_id IS NULL, NULL, (
+      SELECT hex FROM trace t WHERE t.id = f.trace)) AS trace_id,
+    iif(f.span_id IS NULL, NULL, lower(hex(f.span_id))) AS span_id
+  FROM found f;
+
+DROP VIEW IF EXISTS time_join;
+CREATE VIEW time_join AS
+  -- how joining by time ended, by process
+  SELECT b.process_id, p.pid, p.comm, b.outcome, count(*) AS samples,
+         sum(s.weight * s.value) AS value
+  FROM samples_by_time b
+  JOIN sample s ON s.id = b.sample_id
+  JOIN process p ON p.id = b.process_id
+  GROUP BY b.process_id, b.outcome;

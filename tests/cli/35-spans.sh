@@ -38,7 +38,26 @@ chosen() {
 	run "$weft" traces --service nobody
 	expect 4
 	has err 'no request of .* is so'
-	for bad in '--where x' '--where =x' '--min-duration 5' \
+	[ "$(ids --where 'http.route != /x')" = \
+		'0af765191 0af76519f ccccccccc' ]
+	[ "$(ids --where 'http.route ~ /c*')" = \
+		'0af765191 0af76519f ccccccccc' ]
+	[ "$(ids --where 'status = error')" = 0af76519f ]
+	[ "$(ids --where 'service.name = cache')" = 0af765191 ]
+	[ "$(ids --where 'name ~ *quick')" = ccccccccc ]
+	[ "$(ids --where 'kind = client')" = 0af765191 ]
+	for filter in 'http.route != /cart' 'http.route ~ cart' 'absent != 1'; do
+		run "$weft" traces --where "$filter"
+		expect 4
+	done
+	# what samples carry counts as what spans do
+	sqlite3 weft.db "INSERT INTO sample_attribute
+		SELECT id, 'tenant', 'acme' FROM sample WHERE trace = 3"
+	[ "$(ids --where 'tenant = acme')" = 4bf92f357 ]
+	sqlite3 weft.db 'DELETE FROM span'
+	[ "$(ids --where 'tenant ~ a*')" = 4bf92f357 ]
+	with_spans
+	for bad in '--where x' '--where =x' '--where a!b' '--min-duration 5' \
 		'--min-duration -1s' '--sort size'; do
 		# shellcheck disable=SC2086
 		run "$weft" traces $bad
@@ -54,6 +73,44 @@ pooled() {
 	[ "$(json out 'abs(3 * j["mean_ns"] - sum(r["estimate_ns"]
 		for r in j["rows"])) < 1')" = True ]
 	[ "$(json out 'j["mean_ns_lo"] < j["mean_ns"] < j["mean_ns_hi"]')" = True ]
+}
+
+# A pool's sums are those of its requests; its limits are wider than one
+# request's, and what is said of it is what weft traces says.
+pool() {
+	with_spans
+	"$weft" top -n 0 --json --where n=3 >one
+	"$weft" top -n 0 --json --trace "$A" >other
+	for field in function self_samples total_samples self_ns total_ns; do
+		[ "$(json one "[r['$field'] for r in j['rows']]")" = \
+			"$(json other "[r['$field'] for r in j['rows']]")" ]
+	done
+	for by in function stack process thread binary; do
+		run "$weft" top -n 0 --json --by "$by" --where 'http.route = /cart'
+		expect 0
+		[ "$(json out 'sum(r["self_samples"] for r in j["rows"])')" = 22 ]
+		[ "$(json out 'j["samples"], j["requests"], j["requests_sampled"],
+			j["few_requests"]')" = '(22, 3, 2, True)' ]
+		[ "$(json out 'all(r["self_share_lo"] <= r["self_share"] <=
+			r["self_share_hi"] for r in j["rows"])')" = True ]
+	done
+	"$weft" traces --where http.route=/cart --json >mean
+	[ "$(json out 'j["request_ns"], j["request_ns_lo"]')" = \
+		"$(json mean 'j["mean_ns"], j["mean_ns_lo"]')" ]
+	"$weft" top --where 'http.route = /cart' --pid 100 --json >out
+	[ "$(json out 'j["samples"]')" = 22 ]
+	run "$weft" top --where 'http.route = /cart' --pid 200
+	expect 4
+	run "$weft" top --where 'http.route = /absent'
+	expect 4
+	has err 'no request of .* is so'
+	run "$weft" top --where http.route
+	expect 2
+	run "$weft" top --where a=b --trace "$A"
+	expect 2
+	run "$weft" top --where 'http.route = /cart'
+	has out '3 requests where http.route = /cart, 1 of them without a sample'
+	has out 'of requests like these: .*: few requests'
 }
 
 without_spans() {
@@ -93,6 +150,14 @@ no_sample() {
 	expect 0
 	has out 'no sample: it may have used up to 303 ms'
 	has out 'GET /quick'
+	has out "weft top --where 'http.route = /cart'$"
+	mv weft.db else.db
+	run "$weft" trace "$C" else.db
+	expect 0
+	has out "weft top --where 'http.route = /cart' else.db"
+	run "$weft" trace "$C" -i else.db else.db
+	expect 2
+	mv else.db weft.db
 	run "$weft" trace "$C" --json
 	expect 0
 	[ "$(json out 'j["samples"]')" = 0 ]
@@ -138,6 +203,7 @@ it "requests with their spans" report traces-spans.txt traces
 it "a request's spans as a tree" report trace-spans.txt trace "$A" -n 2
 it "chosen by service, name, duration and attribute" chosen
 it "the mean of those chosen counts all of them" pooled
+it "many requests as one" pool
 it "a file without spans" without_spans
 it "each sample of a request is in one span" tree_adds_up
 it "a request without a sample" no_sample

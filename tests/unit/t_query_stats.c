@@ -47,6 +47,49 @@ static void a_share_has_the_mended_wilson_interval(void **state)
 	}
 }
 
+/* Ten requests that vary, few that have it, all or nothing, two, many alike,
+ * none that has it. Weights are 3 each: they change nothing. */
+static void a_clustered_share_knows_how_requests_vary(void **state)
+{
+	static const struct {
+		double m, n, k, n_sq, k_sq, kn, having, all, lo, hi;
+	} rows[] = {
+		{ 10, 73, 24, 605, 108, 230, 7, 0, 0.198270795588,
+		  0.492401638547 },
+		{ 6, 17, 1, 59, 1, 3, 1, 0, 0, 0.819424227538 },
+		{ 16, 320, 160, 6400, 3200, 3200, 8, 8, 0.191176929167,
+		  0.808823070833 },
+		{ 2, 20, 11, 200, 61, 110, 2, 0, 0, 1 },
+		{ 40, 239, 60, 1455, 140, 359, 30, 0, 0.194886468051,
+		  0.317016612153 },
+		{ 6, 17, 0, 59, 0, 0, 0, 0, 0, 0.574369327384 },
+	};
+	const double w = 3;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct tally all = { (uint64_t)rows[i].n, w * rows[i].n,
+				     w * w * rows[i].n, 0 };
+		struct tally part = { (uint64_t)rows[i].k, w * rows[i].k,
+				      w * w * rows[i].k, 0 };
+		struct stats_clusters c = {
+			.m = rows[i].m,
+			.n_sq = w * w * rows[i].n_sq,
+			.k_sq = w * w * rows[i].k_sq,
+			.kn = w * w * rows[i].kn,
+			.having = rows[i].having,
+			.nothing_else = rows[i].all,
+		};
+		struct stats_interval in =
+			stats_share_clustered(&part, &all, &c);
+
+		/* theirs takes t from a table of four digits */
+		if (fabs(in.lo - rows[i].lo) > 1e-4 ||
+		    fabs(in.hi - rows[i].hi) > 1e-4)
+			fail_msg("%zu: %.9g to %.9g", i, in.lo, in.hi);
+	}
+}
+
 static void outer_limits_are_exactly_0_and_1(void **state)
 {
 	(void)state;
@@ -187,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_share_has_the_mended_wilson_interval),
+		cmocka_unit_test(a_clustered_share_knows_how_requests_vary),
 		cmocka_unit_test(outer_limits_are_exactly_0_and_1),
 		cmocka_unit_test(
 			listed_shares_have_the_lower_limits_of_what_was_found),
