@@ -69,6 +69,21 @@ static __always_inline __u64 dtv_slot(const struct weft_context_entry *e,
 	return block + slot->offset;
 }
 
+/* What the record has of attributes, as far as there is room. */
+static __always_inline void read_attributes(__u64 record, __u32 size,
+					    struct weft_sample_attributes *a)
+{
+	__u32 n = size;
+
+	if (n > WEFT_ATTRIBUTE_BYTES)
+		n = WEFT_ATTRIBUTE_BYTES;
+	a->size = size;
+	if (n && bpf_probe_read_user(
+			 a->bytes, n,
+			 (const void *)(record + sizeof(struct otel_record))))
+		a->size = 0;
+}
+
 /* Read the record behind one slot into the sample. */
 static __always_inline __u8 read_record(__u64 slot_address,
 					struct weft_sample *s)
@@ -86,6 +101,10 @@ static __always_inline __u8 read_record(__u64 slot_address,
 		return WEFT_CTX_E_RECORD;
 	if (r.valid != 1)
 		return WEFT_CTX_UPDATING;
+	/* They hold also where no trace is active. */
+	if (config.attributes)
+		read_attributes(record, r.attrs_size,
+				(struct weft_sample_attributes *)s);
 	if (all_zero(r.trace_id, 2) != all_zero(r.span_id, 1))
 		return WEFT_CTX_HALF;
 	if (all_zero(r.trace_id, 2))

@@ -30,6 +30,10 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 					const struct weft_count_key *key,
 					struct weft_ledger *l, __u64 value)
 {
+	/* A constant to the verifier. */
+	const __u64 size = config.attributes
+				   ? sizeof(struct weft_sample_attributes)
+				   : sizeof(struct weft_sample);
 	struct weft_sample *s;
 	__u8 status;
 
@@ -38,13 +42,13 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 		return;
 	}
 	tally(l, WEFT_SELECTED, value);
-	s = bpf_ringbuf_reserve(&samples, sizeof(*s), 0);
+	s = bpf_ringbuf_reserve(&samples, size, 0);
 	if (!s) {
 		/* The kernel does not say why. A ring with room refused
 		 * because another context on this CPU holds its lock. */
 		tally(l,
 		      bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) +
-					      2 * sizeof(*s) <
+					      2 * size <
 				      bpf_ringbuf_query(&samples,
 							BPF_RB_RING_SIZE)
 			      ? WEFT_LOST_RING_BUSY
@@ -53,6 +57,8 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 		return;
 	}
 	__builtin_memset(s, 0, sizeof(*s));
+	if (config.attributes)
+		((struct weft_sample_attributes *)s)->size = 0;
 	s->kind = WEFT_RECORD_SAMPLE;
 	s->epoch = epoch;
 	s->boot_ns = bpf_ktime_get_boot_ns();

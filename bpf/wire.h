@@ -22,7 +22,8 @@ enum {
 	WEFT_EPOCHS = 2,
 	WEFT_COMM_LEN = 16,
 	WEFT_MAX_CONTEXT_SLOTS = 2,
-	WEFT_HASH_WORDS = 256, /* power of 2 above WEFT_MAX_FRAMES + 1 */
+	WEFT_HASH_WORDS = 256,      /* power of 2 above WEFT_MAX_FRAMES + 1 */
+	WEFT_ATTRIBUTE_BYTES = 256, /* that go with a sample; power of 2 */
 };
 
 /*
@@ -344,6 +345,16 @@ struct weft_thread {
 	__u32 pad;
 };
 
+/* A sample with the attributes of its thread's record; config.attributes says
+ * that all samples are of this kind. */
+struct weft_sample_attributes {
+	struct weft_sample sample;
+	__u32 size; /* of all the record has; only so many bytes are here */
+	__u32 pad;
+	/* OTEP 4947: entries of {number of the key, length, bytes} */
+	__u8 bytes[WEFT_ATTRIBUTE_BYTES];
+};
+
 /* An executable mapping of a file by a target, as found at start. */
 struct weft_mapped {
 	struct weft_identity process;
@@ -425,7 +436,7 @@ struct weft_config {
 	__u32 kernel_stacks;
 	__u32 detail_chance; /* a random 32-bit number below or at this picks */
 	__u32 detail;        /* 0: no detail at all */
-	__u32 pad;
+	__u32 attributes;    /* 1: samples come with those of their thread */
 	__u64 weight_q32;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
 	struct weft_label_names labels;

@@ -34,6 +34,9 @@ struct batch {
 	ROWS(struct store_sample) samples;
 	ROWS(struct store_cpu) cpus;
 	ROWS(struct store_ledger) ledger;
+	ROWS(struct store_attribute) attributes;
+	ROWS(struct store_has) sample_has;
+	ROWS(struct store_has) process_has;
 	uint32_t *stack_frames;
 	size_t n_stack_frames, stack_frames_room;
 	const struct binary **binary_of; /* one per row of binaries */
@@ -93,6 +96,9 @@ void batch_free(struct batch *b)
 	ROWS_RELEASE(b->samples);
 	ROWS_RELEASE(b->cpus);
 	ROWS_RELEASE(b->ledger);
+	ROWS_RELEASE(b->attributes);
+	ROWS_RELEASE(b->sample_has);
+	ROWS_RELEASE(b->process_has);
 	free(b->text);
 	free(b->stack_frames);
 	free(b->notes);
@@ -375,21 +381,95 @@ static bool is_count(const void *entry, const void *wanted)
 	const struct store_count *a = &w->batch->counts.row[number_of(entry)];
 
 	return a->event == b->event && a->process == b->process &&
-	       a->stack == b->stack;
+	       a->stack == b->stack && a->attribute == b->attribute;
+}
+
+struct wanted_attribute {
+	const struct batch *batch;
+	const char *key, *value;
+};
+
+static bool is_attribute(const void *entry, const void *wanted)
+{
+	const struct wanted_attribute *w = wanted;
+	const struct store_attribute *a =
+		&w->batch->attributes.row[number_of(entry)];
+
+	return !strcmp(w->batch->text + a->key, w->key) &&
+	       !strcmp(w->batch->text + a->value, w->value ? w->value : "");
+}
+
+int batch_attribute(struct batch *b, const char *key, const char *value,
+		    uint32_t *out)
+{
+	struct wanted_attribute wanted = { b, key, value };
+	uint64_t hash = table_hash(key, strlen(key), 0);
+	struct store_attribute row;
+	void *found;
+	int rc;
+
+	if (value)
+		hash = table_hash(value, strlen(value), hash);
+	found = table_find(&b->attributes.index, hash, is_attribute, &wanted);
+	if (found) {
+		*out = number_of(found);
+		return 0;
+	}
+	rc = add_text(b, key, &row.key);
+	if (!rc)
+		rc = add_text(b, value, &row.value);
+	if (!rc)
+		rc = GROW(b->attributes.row, b->attributes.n + 1,
+			  b->attributes.room);
+	if (!rc)
+		rc = table_add(&b->attributes.index, hash,
+			       entry_of(b->attributes.n));
+	if (rc)
+		return rc;
+	*out = b->attributes.n;
+	b->attributes.row[b->attributes.n++] = row;
+	return 0;
+}
+
+int batch_sample_has(struct batch *b, uint32_t attribute)
+{
+	if (b->sample_has.n >= BATCH_ATTRIBUTES_MAX)
+		return -E2BIG;
+	if (GROW(b->sample_has.row, b->sample_has.n + 1, b->sample_has.room))
+		return -ENOMEM;
+	b->sample_has.row[b->sample_has.n++] = (struct store_has){
+		.who = (uint32_t)b->samples.n - 1,
+		.attribute = attribute,
+	};
+	return 0;
+}
+
+int batch_process_has(struct batch *b, uint32_t process, uint32_t attribute)
+{
+	if (GROW(b->process_has.row, b->process_has.n + 1, b->process_has.room))
+		return -ENOMEM;
+	b->process_has.row[b->process_has.n++] = (struct store_has){
+		.who = process,
+		.attribute = attribute,
+	};
+	return 0;
 }
 
 int batch_count(struct batch *b, uint32_t event, uint32_t process,
-		uint32_t stack, uint64_t count, uint64_t value)
+		uint32_t stack, uint32_t attribute, uint64_t count,
+		uint64_t value)
 {
 	struct store_count row = {
 		.event = event,
 		.process = process,
 		.stack = stack,
+		.attribute = attribute,
 		.count = count,
 		.value = value,
 	};
 	struct wanted wanted = { .batch = b, .row = &row };
-	uint64_t key[2] = { (uint64_t)process << 32 | stack, event };
+	uint64_t key[2] = { (uint64_t)process << 32 | stack,
+			    (uint64_t)attribute << 32 | event };
 	uint64_t hash = table_hash(key, sizeof(key), 0);
 	void *found = table_find(&b->counts.index, hash, is_count, &wanted);
 	int rc;
@@ -480,6 +560,7 @@ int batch_ledger_unmeasured(struct batch *b, uint32_t event, uint32_t entry)
 void batch_drop_samples(struct batch *b)
 {
 	b->samples.n = 0;
+	b->sample_has.n = 0;
 }
 
 void batch_view(const struct batch *b, struct store_batch *out)
@@ -508,6 +589,12 @@ void batch_view(const struct batch *b, struct store_batch *out)
 		.n_samples = b->samples.n,
 		.ledger = b->ledger.row,
 		.n_ledger = b->ledger.n,
+		.attributes = b->attributes.row,
+		.n_attributes = b->attributes.n,
+		.sample_attributes = b->sample_has.row,
+		.n_sample_attributes = b->sample_has.n,
+		.process_attributes = b->process_has.row,
+		.n_process_attributes = b->process_has.n,
 	};
 }
 

@@ -16,7 +16,8 @@
  * About 200 MB when full. */
 enum {
 	BATCH_COUNTS_MAX = 1 << 20,
-	BATCH_SAMPLES_MAX = 1 << 20
+	BATCH_SAMPLES_MAX = 1 << 20,
+	BATCH_ATTRIBUTES_MAX = 1 << 20 /* of samples */
 };
 
 struct batch;
@@ -49,8 +50,18 @@ int batch_frame(struct batch *b, const struct batch_code *code,
 int batch_stack(struct batch *b, enum store_stack_status status,
 		enum weft_walk_end end, const uint32_t *frames, uint32_t n,
 		uint32_t *out) MUST_CHECK;
+/* A key and a value of bytes that are safe to print. value NULL: of counts,
+ * all that were refused. */
+int batch_attribute(struct batch *b, const char *key, const char *value,
+		    uint32_t *out) MUST_CHECK;
+/* That the newest sample, or a process, has it. */
+int batch_sample_has(struct batch *b, uint32_t attribute) MUST_CHECK;
+int batch_process_has(struct batch *b, uint32_t process,
+		      uint32_t attribute) MUST_CHECK;
+/* attribute: index + 1, or 0. */
 int batch_count(struct batch *b, uint32_t event, uint32_t process,
-		uint32_t stack, uint64_t count, uint64_t value) MUST_CHECK;
+		uint32_t stack, uint32_t attribute, uint64_t count,
+		uint64_t value) MUST_CHECK;
 int batch_sample(struct batch *b, const struct store_sample *sample) MUST_CHECK;
 
 /* Add to a CPU's row: period becomes the mean over merged intervals. */

@@ -103,6 +103,59 @@ static void copy_text(char out[CONTEXT_TEXT_MAX], const char *text)
 	out[length] = '\0';
 }
 
+/* Copy a string; what is longer than max bytes is left out, as "". */
+static const char *keep(struct process_context *out, const char *text,
+			size_t max)
+{
+	size_t size = strnlen(text, max + 1) + 1;
+	char *copy = out->pool + out->n_pool;
+
+	if (size > max + 1 || size > sizeof(out->pool) - out->n_pool)
+		return "";
+	memcpy(copy, text, size);
+	out->n_pool += size;
+	return copy;
+}
+
+static void keep_keys(struct process_context *out,
+		      const Otel__ProcessContext *context)
+{
+	const Otel__AnyValue *value =
+		find_value(context, "threadlocal.attribute_key_map");
+	const Otel__ArrayValue *list = value ? value->array_value : NULL;
+
+	for (size_t i = 0; list && i < list->n_values && i < CONTEXT_KEYS_MAX;
+	     i++)
+		out->texts[out->n_texts++] = (struct inspect_context_text){
+			.is_key = true,
+			.key = keep(out, list->values[i]->string_value,
+				    CONTEXT_KEY_MAX),
+			.value = "",
+		};
+}
+
+static void keep_resource(struct process_context *out,
+			  const Otel__Resource *resource)
+{
+	size_t first = out->n_texts;
+
+	for (size_t i = 0; resource && i < resource->n_attributes; i++) {
+		const Otel__KeyValue *pair = resource->attributes[i];
+		bool is_new = pair->value && pair->value->string_value[0] &&
+			      strncmp(pair->key, "threadlocal.", 12) != 0;
+
+		for (size_t k = first; k < out->n_texts && is_new; k++)
+			is_new = strcmp(out->texts[k].key, pair->key) != 0;
+		if (!is_new || out->n_texts - first >= INSPECT_RESOURCE_MAX)
+			continue;
+		out->texts[out->n_texts++] = (struct inspect_context_text){
+			.key = keep(out, pair->key, CONTEXT_KEY_MAX),
+			.value = keep(out, pair->value->string_value,
+				      CONTEXT_TEXT_MAX - 1),
+		};
+	}
+}
+
 void context_decode(const uint8_t *payload, size_t size,
 		    struct process_context *out)
 {
@@ -113,9 +166,12 @@ void context_decode(const uint8_t *payload, size_t size,
 	out->service[0] = '\0';
 	out->schema[0] = '\0';
 	out->tp_offset = 0;
+	out->n_texts = out->n_pool = 0;
 	out->state = INSPECT_CONTEXT_BAD_HEADER;
 	if (!context)
 		return;
+	keep_keys(out, context);
+	keep_resource(out, context->resource);
 	schema = find_text(context, "threadlocal.schema_version");
 	copy_text(out->schema, schema);
 	out->state = is_known_schema(schema) ? INSPECT_CONTEXT_FOUND
@@ -162,7 +218,10 @@ int context_read_process(const struct procfs *proc, struct process_context *out)
 	struct procfs_mapping line;
 	int rc = procfs_maps_open(&maps, proc);
 
-	*out = (struct process_context){ .state = INSPECT_CONTEXT_NO_MAPPING };
+	out->state = INSPECT_CONTEXT_NO_MAPPING;
+	out->service[0] = '\0';
+	out->published_ns = 0;
+	out->n_texts = 0;
 	if (rc)
 		return rc;
 	for (int i = 0; i < LINES_MAX; i++) {

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/attributes.h"
 #include "collector/clock.h"
 #include "collector/discovery.h"
 #include "collector/grow.h"
@@ -47,6 +48,7 @@ struct watched {
 	bool is_put_off; /* counted as deferred already */
 	bool is_barred;  /* its entry failed: not looked at before due_ns */
 	uint64_t barred_ms;
+	uint64_t published_ns; /* of what was taken over */
 };
 
 struct discovery {
@@ -115,6 +117,11 @@ static void found(struct discovery *d, struct watched *w,
 	}
 	w->is_found = true;
 	schedule(w, refresh_ms);
+	if (proc && w->published_ns != c->published_ns &&
+	    !attributes_update(&proc->attributes, c)) {
+		w->published_ns = c->published_ns;
+		proc->changed = true;
+	}
 	if (proc && c->service[0] &&
 	    (!proc->service || strcmp(proc->service, c->service))) {
 		free(proc->service);
@@ -405,6 +412,14 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 		before.exec_seq--;
 		forget(d, &before);
 	}
+}
+
+void discovery_look_again(struct discovery *d, const struct weft_identity *who)
+{
+	struct watched *w = table_find(&d->by_who, hash_who(who), is_who, who);
+
+	if (w && w->is_found && !w->asked && !w->is_dead)
+		w->due_ns = 0;
 }
 
 uint64_t discovery_take_deferred(struct discovery *d)

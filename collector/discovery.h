@@ -21,6 +21,9 @@ void discovery_close(struct discovery *d);
 /* Take what concerns us of the side-band; ignores the rest. */
 void discovery_event(struct discovery *d, const struct sideband_event *event);
 
+/* Attributes of a process have keys that are not known: look again, soon. */
+void discovery_look_again(struct discovery *d, const struct weft_identity *who);
+
 /* Looks that had to wait since the last call: inspectors were busy, a hundred
  * were begun in that second, the process was too young, or there was no room
  * to remember it. */

@@ -89,6 +89,7 @@ uint64_t inspect_cpu_ns(const struct inspect *in);
 
 enum {
 	INSPECT_BUILD_ID_MAX = 20,
+	INSPECT_RESOURCE_MAX = 64, /* attributes of a process that are kept */
 	INSPECT_MAPPINGS_MAX = 8192
 };
 
@@ -273,12 +274,21 @@ enum inspect_context_state {
 	INSPECT_CONTEXT_UNSUPPORTED, /* Go or a layout of a version not known */
 };
 
+/* A key of the attributes in its threads' records, in the order of their
+ * numbers; or an attribute of the process itself. */
+struct inspect_context_text {
+	bool is_key;
+	const char *key, *value; /* value: "" of a key */
+};
+
 struct inspect_context {
 	enum inspect_context_state state;
 	struct weft_context_entry entry; /* process is the request's */
 	uint64_t published_ns;           /* changes with every update */
 	const char *service;             /* service.name; "" if none */
 	const char *schema; /* threadlocal.schema_version; "" if none */
+	const struct inspect_context_text *texts;
+	size_t n_texts;
 };
 
 typedef void inspect_context_fn(void *ctx, enum inspect_status status,

@@ -33,6 +33,25 @@ static int find(const struct procfs *proc, struct process_context *context,
 	return rc;
 }
 
+static int add_texts(struct reply *reply, const struct process_context *context)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < context->n_texts && !rc; i++) {
+		const struct inspect_context_text *text = &context->texts[i];
+		struct wire_context_text wire = { .is_key = text->is_key };
+
+		rc = reply_add_string(reply, text->key, strlen(text->key),
+				      &wire.key);
+		if (!rc)
+			rc = reply_add_string(reply, text->value,
+					      strlen(text->value), &wire.value);
+		if (!rc)
+			rc = reply_add(reply, &wire, sizeof(wire));
+	}
+	return rc;
+}
+
 enum inspect_status inspect_op_context(const struct request *request,
 				       struct reply *reply)
 {
@@ -53,6 +72,8 @@ enum inspect_status inspect_op_context(const struct request *request,
 	if (!rc)
 		rc = reply_add_string(reply, context.schema,
 				      strlen(context.schema), &own->schema);
+	if (!rc && request->head->op == WIRE_CONTEXT)
+		rc = add_texts(reply, &context);
 	if (!rc)
 		rc = procfs_check(&proc, request->head->process.start_ns);
 	procfs_close(&proc);

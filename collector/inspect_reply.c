@@ -52,7 +52,9 @@ static bool find_layout(const struct wire_request *request,
 					   INSPECT_TABLE_BLOCKS_MAX };
 		return true;
 	case WIRE_CONTEXT:
-		*layout = (struct layout){ sizeof(struct wire_context), 1, 0 };
+		*layout = (struct layout){ sizeof(struct wire_context),
+					   sizeof(struct wire_context_text),
+					   WIRE_CONTEXT_TEXTS_MAX };
 		return true;
 	case WIRE_RECORDS:
 		*layout = (struct layout){ sizeof(struct wire_context),
@@ -269,6 +271,22 @@ static bool take_context(struct inspect_answer *out, const struct parts *parts,
 	       take_string(parts, own->schema, &out->context.schema);
 }
 
+static bool take_texts(struct inspect_answer *out, const struct parts *parts)
+{
+	const struct wire_context_text *wire = parts->items;
+	struct inspect_context_text *texts = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		texts[i].is_key = wire[i].is_key;
+		if (!take_string(parts, wire[i].key, &texts[i].key) ||
+		    !take_string(parts, wire[i].value, &texts[i].value))
+			return false;
+	}
+	out->context.texts = texts;
+	out->context.n_texts = parts->n;
+	return true;
+}
+
 static bool take_records(struct inspect_answer *out, const struct parts *parts)
 {
 	const struct wire_record *wire = parts->items;
@@ -302,7 +320,8 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 	case WIRE_TABLE:
 		return take_table(out, parts);
 	case WIRE_CONTEXT:
-		return take_context(out, parts, &request->process);
+		return take_context(out, parts, &request->process) &&
+		       take_texts(out, parts);
 	case WIRE_RECORDS:
 		return take_context(out, parts, &request->process) &&
 		       take_records(out, parts);
@@ -318,6 +337,7 @@ union item {
 	struct inspect_name name;
 	struct inspect_level level;
 	struct inspect_record record;
+	struct inspect_context_text text;
 };
 
 int inspect_answer_decode(struct inspect_answer *out, const void *bytes,

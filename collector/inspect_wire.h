@@ -168,6 +168,17 @@ struct wire_record {
 	uint32_t status; /* enum weft_context_status */
 };
 
+/* Items of a context; strings. */
+struct wire_context_text {
+	uint32_t is_key;
+	uint32_t key, value;
+	uint32_t pad;
+};
+
+enum {
+	WIRE_CONTEXT_TEXTS_MAX = 256 + INSPECT_RESOURCE_MAX
+};
+
 _Static_assert(sizeof(struct wire_request) == 112, "request has padding");
 _Static_assert(sizeof(struct wire_reply) == 24, "reply has padding");
 _Static_assert(sizeof(struct wire_mapping) == 72, "mapping has padding");

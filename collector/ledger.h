@@ -21,6 +21,11 @@ enum ledger_entry {
 	LEDGER_PROBE_DEFERRED,
 	LEDGER_THROTTLED,
 	LEDGER_CONTEXT_FAILING,
+	/* Of detail samples: attributes not stored, by why; samples of whose
+	 * attributes some were not read. */
+	LEDGER_ATTRIBUTES_REFUSED,
+	LEDGER_ATTRIBUTES_UNKNOWN,
+	LEDGER_ATTRIBUTES_TRUNCATED,
 	LEDGER_TABLE_PENDING, /* samples whose stack ended where the unwind
 				 table of a file was being built */
 	LEDGER_TABLE_REFUSED, /* files whose unwind table found no room */

@@ -14,6 +14,7 @@ enum {
 	OPT_CGROUP = OPTION_NO_LETTER,
 	OPT_NO_CHILDREN,
 	OPT_DETAIL,
+	OPT_ATTRIBUTES,
 	OPT_APPEND,
 	OPT_INTERVAL,
 	OPT_MAX_STACKS,
@@ -53,6 +54,8 @@ static const struct option_row rows[] = {
 	{ 'K', "kernel", NULL, "kernel frames only" },
 	{ OPT_DETAIL, "detail", "1/N|off",
 	  "store one sample in N with time, thread and trace ID (default 1/10)" },
+	{ OPT_ATTRIBUTES, "attributes", NULL,
+	  "store the attributes of requests, such as http.route, with detail samples" },
 	{ 'o', "output", "FILE",
 	  "where to write (default weft.db); a weft file that is there is moved to FILE.old" },
 	{ OPT_APPEND, "append", NULL, "add a recording to FILE instead" },
@@ -193,6 +196,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return parse_detail(value, &o->detail_n)
 			       ? "--detail takes 1/N (N up to 1000000) or off"
 			       : NULL;
+	case OPT_ATTRIBUTES:
+		o->attributes = true;
+		return NULL;
 	case 'o':
 		o->output = value;
 		return value[0] ? NULL : "-o takes a file name";
@@ -263,6 +269,8 @@ static const char *check(struct record_opts *o)
 		return "--debuginfod asks the servers in $DEBUGINFOD_URLS, which is not set (sudo -E keeps it)";
 	if (!o->user_stacks && !o->kernel_stacks)
 		return "-U and -K exclude each other";
+	if (o->attributes && !o->detail_n)
+		return "--attributes goes with detail samples, which --detail off leaves out";
 	if (o->all && kinds)
 		return "-a samples everything: leave out -p, -t, --cgroup and CMD";
 	if (o->n_pids + o->n_tids > 0 && (o->cgroup || o->command))

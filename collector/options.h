@@ -25,6 +25,7 @@ struct record_opts {
 	bool user_stacks, kernel_stacks;
 	bool follow_children;
 	uint64_t detail_n; /* 0: off */
+	bool attributes;   /* with detail samples */
 	const char *output;
 	bool append;
 	uint64_t duration_ns; /* 0: until stopped */

@@ -84,6 +84,7 @@ static void set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->follow_children = opts->follow_children;
 	c->user_stacks = opts->user_stacks;
 	c->kernel_stacks = opts->kernel_stacks;
+	c->attributes = opts->attributes;
 	c->detail = opts->detail_n > 0;
 	if (opts->detail_n) {
 		c->detail_chance =

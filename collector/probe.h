@@ -18,6 +18,7 @@ struct probe_opts {
 	int cgroup_fd; /* -1: no; else only tasks below it */
 	bool follow_children;
 	bool user_stacks, kernel_stacks;
+	bool attributes;     /* with detail samples */
 	uint64_t detail_n;   /* 0: no detail; else one in N */
 	uint32_t max_stacks; /* in an epoch */
 	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/attributes.h"
 #include "collector/grow.h"
 #include "collector/proc.h"
 #include "collector/table.h"
@@ -69,6 +70,7 @@ static void unref(struct proc *proc)
 		free(proc->exe);
 		free(proc->cgroup);
 		free(proc->service);
+		attributes_free(proc->attributes);
 		free(proc);
 		proc = inherit;
 	}

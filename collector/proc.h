@@ -17,6 +17,8 @@ enum {
 	PROCS_MAX = 131072
 };
 
+struct attributes;
+
 enum proc_maps {
 	PROC_MAPS_COMPLETE, /* known from its start */
 	PROC_MAPS_UNKNOWN,  /* it was there before us: to be read */
@@ -29,7 +31,8 @@ struct proc {
 	uint32_t refs;
 	uint32_t parent_pid, inner_pid; /* 0: not known */
 	char comm[WEFT_COMM_LEN];
-	char *exe, *cgroup, *service; /* owned; NULL: not known */
+	char *exe, *cgroup, *service;  /* owned; NULL: not known */
+	struct attributes *attributes; /* owned; NULL: it publishes none */
 	struct maps maps;
 	enum proc_maps maps_state;
 	struct proc *inherit; /* owned reference: whose mappings as of

@@ -23,6 +23,27 @@ struct reaper {
 	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
 };
 
+/* Of the newest sample. Without memory it goes without. */
+static void add_attributes(struct harvest *h,
+			   const struct weft_sample_attributes *a)
+{
+	size_t size =
+		a->size < WEFT_ATTRIBUTE_BYTES ? a->size : WEFT_ATTRIBUTE_BYTES;
+
+	if (!size ||
+	    GROW(h->attributes, h->n_attributes + 1, h->attributes_room) ||
+	    GROW(h->bytes, h->n_bytes + size, h->bytes_room))
+		return;
+	h->attributes[h->n_attributes++] = (struct sample_attributes){
+		.sample = h->n_samples - 1,
+		.first = h->n_bytes,
+		.size = (uint16_t)size,
+		.is_truncated = size < a->size,
+	};
+	memcpy(h->bytes + h->n_bytes, a->bytes, size);
+	h->n_bytes += size;
+}
+
 static int on_sample(void *ctx, void *data, size_t size)
 {
 	struct reaper *r = ctx;
@@ -39,6 +60,8 @@ static int on_sample(void *ctx, void *data, size_t size)
 		return 0;
 	}
 	h->samples[h->n_samples++] = *s;
+	if (size >= sizeof(struct weft_sample_attributes))
+		add_attributes(h, data);
 	return 0;
 }
 

@@ -91,6 +91,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.user_stacks = o->user_stacks,
 		.kernel_stacks = o->kernel_stacks,
 		.detail_n = o->detail_n,
+		.attributes = o->attributes,
 		.max_stacks = o->max_stacks,
 		.ring_bytes = o->ring_bytes,
 		.labels = o->labels,
@@ -253,6 +254,7 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 	if (!rc && p->opts->detail_n)
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
 				    p->inspect, p->procs, err);
+	p->resolver.discovery = p->discovery;
 	if (!rc)
 		rc = open_tables(p, err);
 	if (!rc && p->lists_mappings)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/attributes.h"
 #include "collector/grow.h"
 #include "collector/ledger.h"
 #include "collector/resolve.h"
@@ -28,6 +29,7 @@ struct work {
 	struct table done;         /* of struct resolved */
 	struct resolved *resolved; /* owned */
 	size_t n_resolved;
+	size_t next_attributes; /* of the harvest's */
 };
 
 /* A stack being resolved. */
@@ -47,6 +49,8 @@ void harvest_release(struct harvest *h)
 {
 	shape_release(&h->shape);
 	free(h->samples);
+	free(h->attributes);
+	free(h->bytes);
 	*h = (struct harvest){ 0 };
 }
 
@@ -311,8 +315,9 @@ static int place_count(struct work *w, const struct shape_count *c,
 			     &at->stack);
 	if (rc)
 		return rc;
-	rc = batch_count(w->b, c->key.event, at->process, at->stack, c->count,
-			 c->value);
+	attributes_of_process(proc->attributes, w->b, at->process);
+	rc = batch_count(w->b, c->key.event, at->process, at->stack, 0,
+			 c->count, c->value);
 	return rc || !s ? rc : tell_ledger(w, c, s, &work);
 }
 
@@ -371,16 +376,52 @@ static int place_sample(struct work *w, const struct weft_sample *s)
 	return batch_sample(w->b, &row);
 }
 
+/* Of sample i, which was placed just now or not at all. */
+static int add_attributes(struct work *w, size_t i, bool is_placed)
+{
+	const struct weft_sample *s = &w->h->samples[i];
+	const struct sample_attributes *a;
+	struct attributes_lost lost = { 0 };
+	struct proc *proc;
+	int rc;
+
+	if (w->next_attributes >= w->h->n_attributes)
+		return 0;
+	a = &w->h->attributes[w->next_attributes];
+	if (a->sample != i)
+		return 0;
+	w->next_attributes++;
+	if (!is_placed)
+		return 0;
+	proc = procs_get(w->r->procs, &s->process);
+	attributes_of_sample(proc ? proc->attributes : NULL, w->b,
+			     w->h->bytes + a->first, a->size, s->boot_ns,
+			     &lost);
+	if (lost.unknown && w->r->discovery)
+		discovery_look_again(w->r->discovery, &s->process);
+	rc = batch_ledger(w->b, s->event, LEDGER_ATTRIBUTES_REFUSED,
+			  lost.refused, 0);
+	if (!rc)
+		rc = batch_ledger(w->b, s->event, LEDGER_ATTRIBUTES_UNKNOWN,
+				  lost.unknown, 0);
+	return rc ? rc
+		  : batch_ledger(w->b, s->event, LEDGER_ATTRIBUTES_TRUNCATED,
+				 a->is_truncated, 0);
+}
+
 static int resolve_samples(struct work *w)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < w->h->n_samples && !rc; i++) {
 		const struct weft_sample *s = &w->h->samples[i];
+		bool is_placed = !place_sample(w, s);
 
-		if (place_sample(w, s))
+		if (!is_placed)
 			rc = batch_ledger(w->b, s->event, LEDGER_LOST_DISCARDED,
 					  1, s->value);
+		if (!rc)
+			rc = add_attributes(w, i, is_placed);
 	}
 	if (!rc && w->h->lost_samples)
 		rc = batch_ledger(w->b, 0, LEDGER_LOST_DISCARDED,

@@ -7,10 +7,19 @@
 #define WEFT_RESOLVE_H
 
 #include "collector/batch.h"
+#include "collector/discovery.h"
 #include "collector/jit.h"
 #include "collector/kernel.h"
 #include "collector/proc.h"
 #include "collector/shape.h"
+
+/* Of a sample that has some. */
+struct sample_attributes {
+	size_t sample;     /* index */
+	size_t first;      /* index into bytes */
+	uint16_t size;     /* bytes that are there */
+	bool is_truncated; /* the record has more */
+};
 
 /* What came out of the kernel for one epoch. */
 struct harvest {
@@ -18,6 +27,10 @@ struct harvest {
 	struct shape shape;
 	struct weft_sample *samples; /* owned */
 	size_t n_samples, samples_room;
+	struct sample_attributes *attributes; /* owned; by sample */
+	size_t n_attributes, attributes_room;
+	uint8_t *bytes; /* owned */
+	size_t n_bytes, bytes_room;
 	/* Records that found no room in memory. */
 	uint64_t lost_samples, lost_samples_value;
 };
@@ -29,6 +42,7 @@ struct resolver {
 	struct kernel *kernel;
 	struct binaries *binaries;
 	struct jit *jit;
+	struct discovery *discovery; /* NULL: no details, so no context */
 };
 
 /* Ask for what the harvest needs and is not known: mappings of processes that

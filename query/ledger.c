@@ -39,6 +39,12 @@ static const struct {
 	{ "probe_deferred", "looks for trace context that were put off" },
 	{ "context_failing", "processes given up for a minute or more: their "
 			     "context could hardly ever be read" },
+	{ "attributes_refused", "attributes not stored: over 4096 new values "
+				"of a process in a minute, or no room" },
+	{ "attributes_unknown", "attributes not stored: of keys that the "
+				"process has not told" },
+	{ "attributes_truncated", "samples with more attributes than are "
+				  "read (256 bytes)" },
 	{ "throttled", "firings that the kernel held back" },
 	{ "context_ok", "detail samples with a trace ID" },
 	{ "context_null", "no record attached to the thread" },

@@ -89,7 +89,8 @@ static int check_what(const struct store *st, const struct store_batch *b,
 	for (i = 0; i < b->n_counts; i++) {
 		if (b->counts[i].event >= st->n_events ||
 		    b->counts[i].process >= b->n_processes ||
-		    b->counts[i].stack >= b->n_stacks)
+		    b->counts[i].stack >= b->n_stacks ||
+		    b->counts[i].attribute > b->n_attributes)
 			return refuse("count", i, err);
 	}
 	for (i = 0; i < b->n_samples; i++) {
@@ -106,6 +107,38 @@ static int check_what(const struct store *st, const struct store_batch *b,
 	return 0;
 }
 
+static int check_has(const struct store_batch *b,
+		     const struct store_has *has_it, size_t n, size_t n_who,
+		     struct weft_err *err)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++) {
+		if (has_it[i].who >= n_who ||
+		    has_it[i].attribute >= b->n_attributes ||
+		    !b->attributes[has_it[i].attribute].value)
+			return refuse("attribute", i, err);
+	}
+	return 0;
+}
+
+static int check_attributes(const struct store_batch *b, struct weft_err *err)
+{
+	size_t i;
+	int rc;
+
+	for (i = 0; i < b->n_attributes; i++) {
+		if (!b->attributes[i].key || !has(b, b->attributes[i].key) ||
+		    !has(b, b->attributes[i].value))
+			return refuse("attribute", i, err);
+	}
+	rc = check_has(b, b->sample_attributes, b->n_sample_attributes,
+		       b->n_samples, err);
+	return rc ? rc
+		  : check_has(b, b->process_attributes, b->n_process_attributes,
+			      b->n_processes, err);
+}
+
 int batch_check(const struct store *st, const struct store_batch *batch,
 		struct weft_err *err)
 {
@@ -118,5 +151,7 @@ int batch_check(const struct store *st, const struct store_batch *batch,
 		rc = check_where(st, batch, err);
 	if (!rc)
 		rc = check_what(st, batch, err);
+	if (!rc)
+		rc = check_attributes(batch, err);
 	return rc;
 }

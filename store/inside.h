@@ -71,6 +71,7 @@ int store_checkpoint_log(struct store *st, struct weft_err *err) MUST_CHECK;
 /* Ids of the rows that the parts of a batch became, by their index there. */
 struct interned {
 	int64_t *process, *thread, *binary, *frame, *stack; /* owned */
+	int64_t *attribute; /* owned; of shape_attribute, 0: not in counts */
 };
 
 /* Clear what has no room for the batch. Outside of a transaction. */
@@ -86,6 +87,16 @@ void interned_release(struct interned *in);
 /* The id of a trace; is a new one where it is at least the mark's. */
 int intern_trace(struct store *st, const uint8_t trace_id[16], int64_t *out,
 		 struct weft_err *err) MUST_CHECK;
+
+/* Find or write the rows of shape_attribute that the counts refer to. */
+int intern_attributes(struct store *st, const struct store_batch *batch,
+		      int64_t *id, struct weft_err *err) MUST_CHECK;
+
+/* Write what samples (the first of which got id first_sample) and processes
+ * have. */
+int attributes_write(struct store *st, const struct store_batch *batch,
+		     const struct interned *in, int64_t first_sample,
+		     struct weft_err *err) MUST_CHECK;
 
 /* What ids would come next: to go back there when a transaction fails. */
 struct intern_mark {

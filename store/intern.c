@@ -336,8 +336,9 @@ int intern_batch(struct store *st, const struct store_batch *b,
 	out->binary = new_ids(b->n_binaries);
 	out->frame = new_ids(b->n_frames);
 	out->stack = new_ids(b->n_stacks);
-	if (!out->process || !out->thread || !out->binary || !out->frame ||
-	    !out->stack)
+	out->attribute = new_ids(b->n_attributes);
+	if (!out->attribute || !out->process || !out->thread || !out->binary ||
+	    !out->frame || !out->stack)
 		return weft_fail(err, -ENOMEM,
 				 "cannot write to '%s': no memory", st->path);
 	rc = intern_processes(st, b, out->process, err);
@@ -351,6 +352,8 @@ int intern_batch(struct store *st, const struct store_batch *b,
 	for (i = 0; i < b->n_stacks && !rc; i++)
 		rc = intern_stack(st, b, &b->stacks[i], out->frame,
 				  &out->stack[i], err);
+	if (!rc)
+		rc = intern_attributes(st, b, out->attribute, err);
 	return rc;
 }
 
@@ -361,6 +364,7 @@ void interned_release(struct interned *in)
 	free(in->binary);
 	free(in->frame);
 	free(in->stack);
+	free(in->attribute);
 	memset(in, 0, sizeof(*in));
 }
 

@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 3
+#define STORE_SCHEMA_VERSION 4
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -171,9 +171,16 @@ struct store_stack {
 	uint32_t depth;
 };
 
+/* A key and a value: of counts, samples, processes, by index. */
+struct store_attribute {
+	store_text key;
+	store_text value; /* 0, of counts only: all that were refused */
+};
+
 struct store_count {
 	uint32_t event, process, stack; /* indexes */
 	uint64_t count, value;
+	uint32_t attribute; /* index + 1; 0: it had none */
 };
 
 struct store_sample {
@@ -187,6 +194,12 @@ struct store_sample {
 	uint8_t span_id[8];
 	uint8_t trace_flags;
 	uint8_t context_source, context_status;
+};
+
+/* That a sample, or a process, has an attribute. */
+struct store_has {
+	uint32_t who;       /* index */
+	uint32_t attribute; /* index; value not 0 */
 };
 
 struct store_ledger {
@@ -221,6 +234,11 @@ struct store_batch {
 	size_t n_samples;
 	const struct store_ledger *ledger;
 	size_t n_ledger;
+	const struct store_attribute *attributes;
+	size_t n_attributes;
+	/* Of two with one key, the first stays. */
+	const struct store_has *sample_attributes, *process_attributes;
+	size_t n_sample_attributes, n_process_attributes;
 };
 
 /* What the caller needs to ask for names: for each frame of the batch. */
@@ -230,9 +248,9 @@ struct store_frame_row {
 };
 
 /*
- * Write a batch in one transaction; equal (process, stack, event) counts are
- * added up. Indexes are checked: one out of range fails the batch with
- * -EINVAL and nothing of it is stored. A busy file is waited for (2 s).
+ * Write a batch in one transaction; equal (process, stack, event, attribute)
+ * counts are added up. Indexes are checked: one out of range fails the batch
+ * with -EINVAL and nothing of it is stored. A busy file is waited for (2 s).
  * rows (n_frames of them, the caller's) is filled on success.
  *
  * After -ENOSPC, -EBUSY or -EIO the store stays usable and the same batch may

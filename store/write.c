@@ -78,6 +78,7 @@ static int write_cpus(struct store *st, const struct writing *w,
 /* A count with its ids, in the order of its row's key. */
 struct count_row {
 	int64_t event_id, process_id, stack_id;
+	int64_t attribute_id; /* 0: none */
 	uint64_t count, value;
 };
 
@@ -93,7 +94,16 @@ static int compare_counts(const void *a, const void *b)
 
 	if (!order)
 		order = compare_ids(x->process_id, y->process_id);
-	return order ? order : compare_ids(x->stack_id, y->stack_id);
+	if (!order)
+		order = compare_ids(x->stack_id, y->stack_id);
+	return order ? order : compare_ids(x->attribute_id, y->attribute_id);
+}
+
+/* Of one row of stack_count: only their attributes differ. */
+static bool is_one_count(const struct count_row *a, const struct count_row *b)
+{
+	return a->event_id == b->event_id && a->process_id == b->process_id &&
+	       a->stack_id == b->stack_id;
 }
 
 /* Sorted and with equal keys added up. Returns how many there are then. */
@@ -126,14 +136,64 @@ static void bind_count(sqlite3_stmt *stmt, int first,
 	sqlite3_bind_int64(stmt, first + 4, (int64_t)row->value);
 }
 
+static int write_count(struct store *st, const struct writing *w,
+		       const struct count_row *row, struct weft_err *err)
+{
+	sqlite3_stmt *add, *put;
+	int rc;
+
+	rc = store_stmt(st,
+			row->attribute_id ? STORE_SQL_STACK_ATTRIBUTE_COUNT_ADD
+					  : STORE_SQL_STACK_COUNT_ADD,
+			&add, err);
+	if (!rc)
+		rc = store_stmt(st,
+				row->attribute_id
+					? STORE_SQL_STACK_ATTRIBUTE_TOTAL_PUT
+					: STORE_SQL_STACK_TOTAL_PUT,
+				&put, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(add, 1, w->interval_id);
+	bind_count(add, 2, row);
+	bind_count(put, 1, row);
+	if (row->attribute_id) {
+		sqlite3_bind_int64(add, 7, row->attribute_id);
+		sqlite3_bind_int64(put, 6, row->attribute_id);
+	}
+	rc = store_run(st, add, err);
+	return rc ? rc : store_run(st, put, err);
+}
+
+/* n rows of one count: all of it, then what had which attribute. */
+static int write_one_count(struct store *st, const struct writing *w,
+			   const struct count_row *row, size_t n,
+			   struct weft_err *err)
+{
+	struct count_row all = row[0];
+	size_t i;
+	int rc;
+
+	all.attribute_id = 0;
+	for (i = 1; i < n; i++) {
+		all.count += row[i].count;
+		all.value += row[i].value;
+	}
+	rc = write_count(st, w, &all, err);
+	for (i = 0; i < n && !rc; i++) {
+		if (row[i].attribute_id)
+			rc = write_count(st, w, &row[i], err);
+	}
+	return rc;
+}
+
 static int write_counts(struct store *st, const struct writing *w,
 			struct weft_err *err)
 {
 	const struct store_batch *b = w->batch;
-	sqlite3_stmt *add, *put;
 	struct count_row *row;
-	size_t i, n;
-	int rc;
+	size_t i, n, same;
+	int rc = 0;
 
 	row = calloc(b->n_counts + 1, sizeof(*row));
 	if (!row)
@@ -143,21 +203,21 @@ static int write_counts(struct store *st, const struct writing *w,
 			.event_id = st->first_event_id + b->counts[i].event,
 			.process_id = w->id.process[b->counts[i].process],
 			.stack_id = w->id.stack[b->counts[i].stack],
+			.attribute_id =
+				b->counts[i].attribute
+					? w->id.attribute
+						  [b->counts[i].attribute - 1]
+					: 0,
 			.count = b->counts[i].count,
 			.value = b->counts[i].value,
 		};
 	n = merge_counts(row, b->n_counts);
-	rc = store_stmt(st, STORE_SQL_STACK_COUNT_ADD, &add, err);
-	if (!rc)
-		rc = store_stmt(st, STORE_SQL_STACK_TOTAL_PUT, &put, err);
-	for (i = 0; i < n && !rc; i++) {
-		sqlite3_bind_int64(add, 1, w->interval_id);
-		bind_count(add, 2, &row[i]);
-		rc = store_run(st, add, err);
-		if (rc)
-			break;
-		bind_count(put, 1, &row[i]);
-		rc = store_run(st, put, err);
+	for (i = 0; i < n && !rc; i += same) {
+		for (same = 1; i + same < n; same++) {
+			if (!is_one_count(&row[i], &row[i + same]))
+				break;
+		}
+		rc = write_one_count(st, w, &row[i], same, err);
 	}
 	free(row);
 	return rc;
@@ -339,6 +399,7 @@ static int write_ledger(struct store *st, const struct writing *w,
 
 static int write_rows(struct store *st, struct writing *w, struct weft_err *err)
 {
+	int64_t first_sample = st->next_sample;
 	int rc;
 
 	rc = intern_batch(st, w->batch, &w->id, err);
@@ -350,6 +411,8 @@ static int write_rows(struct store *st, struct writing *w, struct weft_err *err)
 		rc = write_counts(st, w, err);
 	if (!rc)
 		rc = write_samples(st, w, err);
+	if (!rc)
+		rc = attributes_write(st, w->batch, &w->id, first_sample, err);
 	if (!rc)
 		rc = write_ledger(st, w, err);
 	return rc;

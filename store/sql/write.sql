@@ -118,6 +118,35 @@ ON CONFLICT (event_id, stack_id, process_id) DO UPDATE SET
   count = count + excluded.count,
   value = value + excluded.value;
 
+-- name: stack_attribute_count_add
+INSERT INTO stack_attribute_count (interval_id, event_id, process_id, stack_id,
+                                   count, value, attribute_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
+
+-- name: stack_attribute_total_put
+INSERT INTO stack_attribute_total (event_id, process_id, stack_id, count,
+                                   value, attribute_id)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (event_id, attribute_id, stack_id, process_id) DO UPDATE SET
+  count = count + excluded.count,
+  value = value + excluded.value;
+
+-- name: shape_attribute_find
+SELECT id FROM shape_attribute
+ WHERE key = ?1 AND ifnull('=' || value, '') = ifnull('=' || ?2, '');
+
+-- name: shape_attribute_add
+INSERT INTO shape_attribute (key, value) VALUES (?1, ?2);
+
+-- name: sample_attribute_add
+INSERT INTO sample_attribute (sample_id, key, value) VALUES (?1, ?2, ?3)
+ON CONFLICT (sample_id, key) DO NOTHING;
+
+-- name: process_attribute_put
+INSERT INTO process_attribute (process_id, key, value) VALUES (?1, ?2, ?3)
+ON CONFLICT (process_id, key) DO UPDATE SET value = excluded.value
+WHERE value IS NOT excluded.value;
+
 -- name: trace_add
 INSERT INTO trace (id, trace_id, samples, weight_sum, value_sum, first_ns,
                    last_ns)

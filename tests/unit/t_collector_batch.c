@@ -78,8 +78,8 @@ static void equal_things_are_one_row_and_counts_add_up(void **state)
 				     1, &again),
 			 0);
 	assert_int_not_equal(stack2, again);
-	assert_int_equal(batch_count(b, 0, process, stack, 2, 20), 0);
-	assert_int_equal(batch_count(b, 0, process, stack, 3, 31), 0);
+	assert_int_equal(batch_count(b, 0, process, stack, 0, 2, 20), 0);
+	assert_int_equal(batch_count(b, 0, process, stack, 0, 3, 31), 0);
 	batch_view(b, &view);
 	assert_int_equal(view.n_processes, 1);
 	assert_int_equal(view.n_frames, 1);
