@@ -40,6 +40,14 @@ JOIN stack_frame up ON up.stack_id = t.stack_id
 JOIN frame_text f ON f.frame_id = up.frame_id
 GROUP BY up.frame_id ORDER BY sum(t.count) DESC;
 
+-- name: ask_attribute
+-- Which values of an attribute took most time? (:key = as http.route; $n rows)
+SELECT a.value, count(*) AS samples, sum(s.weight * s.value) / 1e6
+  AS estimate_ms
+FROM sample_attribute a JOIN sample s ON s.id = a.sample_id
+WHERE a.key = :key
+GROUP BY a.value ORDER BY sum(s.weight * s.value) DESC LIMIT ifnull($n, 20);
+
 -- name: ask_slowest_traces
 -- Which requests lasted longest, from first to last sample? ($n rows)
 SELECT hex AS trace_id, (last_ns - first_ns) / 1e6 AS extent_ms, samples,

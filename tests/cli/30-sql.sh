@@ -76,6 +76,7 @@ named() {
 		value=()
 		case $name in
 		@callers) value=(function=compress) ;;
+		@attribute) value=(key=http.route) ;;
 		@trace_samples) value=("trace=$A") ;;
 		@stack_traces) value=(stack=4) ;;
 		esac

@@ -70,6 +70,7 @@ INSERT INTO trace (id, trace_id, samples, weight_sum, value_sum, first_ns,
   (1, x'0af7651916cd43dd8448eb211c80319c', 0, 0, 0, 0, 0),
   (2, x'0af76519ffffffffffffffffffffffff', 0, 0, 0, 0, 0),
   (3, x'4bf92f3577b34da6a3ce929d0e0e4736', 0, 0, 0, 0, 0);
+INSERT INTO sample_attribute VALUES (1, 'http.route', '/orders');
 -- 14 samples an interval, 40 ms apart; one pause of 300 ms
 WITH RECURSIVE n(i) AS (
   SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 27)
