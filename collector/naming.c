@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/grow.h"
+#include "collector/level_names.h"
 #include "collector/naming.h"
 
 /* Names collected before they are written. */
@@ -124,31 +125,16 @@ static struct frame_name take_symbol(const struct group *g, size_t i,
 	return name;
 }
 
-/* Add a frame's n levels, innermost first; the last is what symbol is of. A
- * level that nothing names is left out. */
+/* Add a frame's n levels, innermost first; the last is what symbol is of. */
 static int add_levels(struct name_list *names, const struct frame_name *symbol,
 		      const struct inspect_level *levels, size_t n)
 {
-	uint32_t depth = 0;
+	struct frame_name name[INSPECT_LEVELS_MAX];
+	size_t n_names = level_names(name, symbol, levels, n);
 	int rc = 0;
 
-	for (size_t i = 0; i < n && !rc; i++) {
-		const struct inspect_level *level = &levels[i];
-		struct frame_name name = *symbol;
-
-		if (i + 1 < n || !symbol->name) {
-			name.name = level->name;
-			name.linkage_name = level->linkage_name;
-			name.source = "dwarf";
-		}
-		if (!name.name)
-			continue;
-		name.inline_depth = depth++;
-		name.file = level->file;
-		name.line = level->line;
-		name.function_line = level->function_line;
-		rc = name_list_add(names, &name);
-	}
+	for (size_t i = 0; i < n_names && !rc; i++)
+		rc = name_list_add(names, &name[i]);
 	return rc;
 }
 

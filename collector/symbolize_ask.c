@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/inspect.h"
+#include "collector/level_names.h"
 #include "collector/symbolize_ask.h"
 
 enum {
@@ -107,41 +108,42 @@ static char *copy(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
-/* The levels of a frame by DWARF. The outermost is called as the symbol says,
- * where there is one: that is what is really there (.cold, .part). */
+/* The levels of a frame by DWARF, the last of which symbol is of; NULL: none
+ * of them has a name. */
 static struct symbolize_answer *merge(const struct symbolize_answer *symbol,
 				      const struct inspect_level *levels,
-				      uint32_t n)
+				      size_t n)
 {
-	struct symbolize_answer *answer = symbolize_answer_new(n);
-	bool is_whole = answer != NULL;
+	struct frame_name name[INSPECT_LEVELS_MAX], outermost = { 0 };
+	struct symbolize_answer *answer;
+	size_t n_names;
 
-	for (uint32_t i = 0; i < n && answer; i++) {
+	if (symbol) {
+		const struct symbolize_level *last =
+			&symbol->level[symbol->n - 1];
+
+		outermost.name = last->name;
+		outermost.linkage_name = last->linkage_name;
+		outermost.source = last->source;
+	}
+	n_names = level_names(name, &outermost, levels, n);
+	answer = n_names ? symbolize_answer_new((uint32_t)n_names) : NULL;
+	for (size_t i = 0; i < n_names && answer; i++) {
 		struct symbolize_level *to = &answer->level[i];
-		const char *name = levels[i].name;
-		const char *linkage_name = levels[i].linkage_name;
 
-		to->source = "dwarf";
-		if (i + 1 == n && symbol) {
-			const struct symbolize_level *outermost =
-				&symbol->level[symbol->n - 1];
-
-			name = outermost->name;
-			linkage_name = outermost->linkage_name;
-			to->source = outermost->source;
+		to->source = name[i].source;
+		to->name = strdup(name[i].name);
+		to->linkage_name = copy(name[i].linkage_name);
+		to->file = copy(name[i].file);
+		to->line = name[i].line;
+		to->function_line = name[i].function_line;
+		if (!to->name) {
+			symbolize_answer_free(answer);
+			answer = NULL;
 		}
-		to->name = copy(name);
-		to->linkage_name = copy(linkage_name);
-		to->file = copy(levels[i].file);
-		to->line = levels[i].line;
-		to->function_line = levels[i].function_line;
-		is_whole = is_whole && to->name;
 	}
-	if (!is_whole) {
-		symbolize_answer_free(answer);
-		return NULL;
-	}
-	answer->rank = symbolize_rank(answer->level[n - 1].source);
+	if (answer)
+		answer->rank = symbolize_rank(name[n_names - 1].source);
 	return answer;
 }
 
@@ -159,8 +161,7 @@ static void on_lines(void *ctx, enum inspect_status status,
 		while (next < n && levels[next].at == at)
 			next++;
 		frame = at < g->n ? &g->binary->wanted[g->index[at]] : NULL;
-		answer = frame ? merge(frame->answer, levels + i,
-				       (uint32_t)(next - i))
+		answer = frame ? merge(frame->answer, levels + i, next - i)
 			       : NULL;
 		if (answer) {
 			g->asker->has_names = true;
