@@ -20,6 +20,7 @@ struct reaper {
 	bool self_cost;
 	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
 	uint64_t started_ns, interval_ns;
+	int64_t clock_offset_ns; /* when the interval began */
 	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
 };
 
@@ -123,6 +124,7 @@ void reaper_start(struct reaper *r, uint64_t self_cpu_ns)
 	tell_periods(r, probe_epoch(r->probe));
 	r->self_cpu_ns = self_cpu_ns;
 	r->started_ns = r->interval_ns = clock_boot_ns();
+	clock_read_offset(&r->clock_offset_ns, &(uint64_t){ 0 });
 }
 
 /* Read the timers, then set them to the periods of the next interval. */
@@ -156,6 +158,7 @@ static void fill_row(struct reaper *r, uint64_t end_ns, uint64_t self_cpu_ns,
 		     struct store_interval *row)
 {
 	uint64_t run_ns, runs;
+	int64_t change;
 
 	probe_run_cost(r->probe, &run_ns, &runs);
 	*row = (struct store_interval){
@@ -168,6 +171,10 @@ static void fill_row(struct reaper *r, uint64_t end_ns, uint64_t self_cpu_ns,
 		.has_bpf_run = r->self_cost,
 	};
 	clock_read_offset(&row->clock_offset_ns, &row->clock_error_ns);
+	/* Where it was set meanwhile, nobody knows when. */
+	change = row->clock_offset_ns - r->clock_offset_ns;
+	row->clock_error_ns += (uint64_t)(change < 0 ? -change : change);
+	r->clock_offset_ns = row->clock_offset_ns;
 	r->interval_ns = end_ns;
 	r->self_cpu_ns = self_cpu_ns;
 	r->bpf_run_ns = run_ns;

@@ -459,11 +459,29 @@ CREATE VIEW samples_by_time AS
   --   joined      one request was active, and a span of it open
   --   ambiguous   several requests were active: nobody knows which it was
   --   between     none was
-  --   clock       the clock was off by more than 1 ms in that interval
+  --   clock       the clock was set: in that interval, or so that its Unix
+  --               times came twice, or while the request ran
   -- A request is active in a process from the first start to the last end of
   -- its spans there; on a thread, if they say which, else on each. A request
   -- whose spans were not sent is not seen, so this is weaker than an ID
-  WITH candidate AS MATERIALIZED (
+  WITH reach AS MATERIALIZED (
+    -- what each interval covers of Unix time; error_ns: of no use where that
+    -- is covered by others, too
+    SELECT id, moved, from_ns, until_ns,
+           iif(max(until_ns) OVER (along ROWS BETWEEN UNBOUNDED PRECEDING
+                                   AND 1 PRECEDING) > from_ns + 1000000
+               OR min(from_ns) OVER (along ROWS BETWEEN 1 FOLLOWING
+                                     AND UNBOUNDED FOLLOWING)
+                  < until_ns - 1000000, 1000001, error_ns) AS error_ns
+      FROM (
+        SELECT id, recording_id, start_ns, clock_error_ns AS error_ns,
+               start_ns + clock_offset_ns AS from_ns,
+               end_ns + clock_offset_ns AS until_ns,
+               clock_offset_ns - lag(clock_offset_ns) OVER (
+                 PARTITION BY recording_id ORDER BY start_ns) AS moved
+          FROM interval)
+    WINDOW along AS (PARTITION BY recording_id ORDER BY start_ns)),
+  candidate AS MATERIALIZED (
     SELECT DISTINCT process_id FROM span_process),
   silent AS MATERIALIZED (
     SELECT c.process_id FROM candidate c
@@ -484,6 +502,14 @@ CREATE VIEW samples_by_time AS
         ON l.process_id = o.process_id
        AND (o.thread_id IS NULL OR o.thread_id = l.thread_id)
      GROUP BY l.process_id, l.thread_id, o.trace),
+  astride AS MATERIALIZED (
+    -- requests that may have run while the clock was put forward: from before
+    -- the end of that interval, by the old clock, to after its start, by the
+    -- new one
+    SELECT DISTINCT a.process_id, a.trace
+      FROM reach r JOIN active a ON a.start_ns < r.until_ns - r.moved
+                                AND a.end_ns > r.from_ns
+     WHERE r.moved > 1000000),
   -- Starts, samples and ends in the order of time: at a sample, so many
   -- requests have started and not ended; if it is one, the sum is its trace
   moment AS (
@@ -497,10 +523,11 @@ CREATE VIEW samples_by_time AS
     SELECT th.process_id, ifnull((
              SELECT l.thread_id FROM lane l
               WHERE l.process_id = th.process_id AND l.thread_id = th.id), 0),
-           s.time_ns + i.clock_offset_ns, 1, 0, 0, s.id, i.clock_error_ns
+           s.time_ns + i.clock_offset_ns, 1, 0, 0, s.id, r.error_ns
       FROM sample s
       JOIN thread th ON th.id = s.thread_id
       JOIN interval i ON i.id = s.interval_id
+      JOIN reach r ON r.id = s.interval_id
      WHERE EXISTS (SELECT 1 FROM silent)
        AND th.process_id IN (SELECT process_id FROM silent)),
   placed AS (
@@ -510,7 +537,11 @@ CREATE VIEW samples_by_time AS
     WINDOW along AS (PARTITION BY process_id, thread_id
                      ORDER BY unix_ns, kind ROWS UNBOUNDED PRECEDING)),
   found AS (
-    SELECT p.*, iif(p.requests = 1 AND p.error_ns <= 1000000, (
+    SELECT p.*, p.error_ns > 1000000 OR (
+             p.requests = 1 AND EXISTS (
+               SELECT 1 FROM astride a WHERE a.process_id = p.process_id
+                                         AND a.trace = p.trace)) AS is_unsure,
+           iif(p.requests = 1 AND p.error_ns <= 1000000, (
              SELECT o.span_id FROM own o
               WHERE o.process_id = p.process_id AND o.trace = p.trace
                 AND (o.thread_id IS NULL OR o.thread_id = p.thread_id)
@@ -521,16 +552,17 @@ CREATE VIEW samples_by_time AS
   SELECT
     f.sample_id, f.process_id, f.unix_ns,
     CASE
-      WHEN f.error_ns > 1000000 THEN 'clock'
+      WHEN f.is_unsure THEN 'clock'
       WHEN f.requests > 1 THEN 'ambiguous'
       WHEN f.span_id IS NULL THEN 'between'
       ELSE 'joined'
     END AS outcome,
     f.requests,                     -- active at that time
-    iif(f.span_id IS NULL, NULL, f.trace) AS trace,
-    iif(f.span_id IS NULL, NULL, (
+    iif(f.span_id IS NULL OR f.is_unsure, NULL, f.trace) AS trace,
+    iif(f.span_id IS NULL OR f.is_unsure, NULL, (
       SELECT hex FROM trace t WHERE t.id = f.trace)) AS trace_id,
-    iif(f.span_id IS NULL, NULL, lower(hex(f.span_id))) AS span_id
+    iif(f.span_id IS NULL OR f.is_unsure, NULL,
+        lower(hex(f.span_id))) AS span_id
   FROM found f;
 
 DROP VIEW IF EXISTS time_join;

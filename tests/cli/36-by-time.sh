@@ -88,6 +88,22 @@ right|5
 second|5" ]
 }
 
+# Put back, Unix times come twice: nobody knows which was meant.
+times_come_twice() {
+	by_time 'UPDATE interval SET clock_offset_ns = clock_offset_ns - 500000000
+		WHERE id = 2'
+	[ "$(ask 'SELECT DISTINCT outcome FROM time_join')" = clock ]
+}
+
+# Put forward while a request ran: its end is of another clock than its start.
+astride() {
+	by_time "UPDATE interval SET clock_offset_ns = clock_offset_ns + 30000000000
+		WHERE id = 2;
+	UPDATE span SET end_ns = start_ns + 40000000000 WHERE name = 'first'"
+	[ "$(ask "SELECT outcome, samples FROM time_join
+		WHERE pid = 1100 AND outcome <> 'ambiguous'")" = 'clock|55' ]
+}
+
 commands() {
 	by_time
 	"$weft" trace "$(id 201)" --json >out
@@ -134,6 +150,8 @@ it "the view has what is certain, and says what is not" view
 it "not where a process tells IDs" not_where_ids_are_told
 it "not where the clock was set" clock
 it "each interval's samples go by its own clock" two_clocks
+it "not where Unix times come twice" times_come_twice
+it "not in a request that ran while the clock was set" astride
 it "weft trace, traces and top have them" commands
 it "files of an older weft have none" without_the_view
 finish
