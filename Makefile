@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # weft: build/weft (reads), build/weft-record (records), build/weft-symbolize
 # (names what a recording has no name for), build/weft-import (adds spans) and
-# build/weft-doctor (says what stands in the way).
+# build/weft-doctor (says what stands in the way) and build/weft-list (what can be
+# recorded).
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
@@ -41,7 +42,7 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
 all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import \
-	$(B)/weft-doctor publisher
+	$(B)/weft-doctor $(B)/weft-list publisher
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
@@ -57,6 +58,9 @@ $(B)/weft-import: $(B)/collector/import_main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 
 $(B)/weft-doctor: $(B)/collector/doctor_main.o $(B)/collector.a $(B)/store.a
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+
+$(B)/weft-list: $(B)/collector/list_main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 
 $(B)/store.a: $(STORE)
@@ -416,6 +420,7 @@ install: all install-publisher
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
 	$(INSTALL) -D -m 755 $(B)/weft-import $(DESTDIR)$(PREFIX)/bin/weft-import
 	$(INSTALL) -D -m 755 $(B)/weft-doctor $(DESTDIR)$(PREFIX)/bin/weft-doctor
+	$(INSTALL) -D -m 755 $(B)/weft-list $(DESTDIR)$(PREFIX)/bin/weft-list
 
 install-publisher: publisher $(B)/otel-thread-ctx.pc
 	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
@@ -430,6 +435,7 @@ uninstall:
 		$(DESTDIR)$(PREFIX)/bin/weft-symbolize \
 		$(DESTDIR)$(PREFIX)/bin/weft-import \
 		$(DESTDIR)$(PREFIX)/bin/weft-doctor \
+		$(DESTDIR)$(PREFIX)/bin/weft-list \
 		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
 		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc

@@ -45,8 +45,8 @@ struct {
 	__array(values, struct count_map);
 } count_epochs SEC(".maps") = { .values = { &counts_0, &counts_1 } };
 
-/* By CPU and epoch, CPU's first; sized before load. Only the timer's program
- * counts here: another one on the same CPU would have to have its own. */
+/* By CPU and epoch, CPU's first; sized before load. Only the programs of perf
+ * events, of which the kernel runs one at a time on a CPU, count here. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, WEFT_EPOCHS);
@@ -57,7 +57,7 @@ struct {
 /* Make sure that the epoch's table has the stack; else make the key "lost". */
 static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 				       const struct weft_stack *stack,
-				       struct weft_ledger *l, __u64 value)
+				       struct page page, __u64 value)
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
@@ -66,7 +66,7 @@ static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
 
 	if (rc && rc != -KERN_EEXIST) {
 		*key = (struct weft_stack_key){ 0 };
-		tally(l, WEFT_STACK_LOST, value);
+		note(page, WEFT_STACK_LOST, value);
 	}
 }
 
@@ -83,25 +83,26 @@ static __always_inline bool add_to_table(void *map,
 	return true;
 }
 
-/* Count in the epoch's table. A key that is there has its stack there, too.
- * False: the ledger says why not. */
+/* Count in the epoch's table. A key that is there has its stack there, too;
+ * stack NULL: it has none. False: the ledger says why not. */
 static __always_inline bool count_in_table(void *map, __u32 epoch,
 					   struct weft_count_key *key,
 					   const struct weft_stack *stack,
-					   struct weft_ledger *l, __u64 value)
+					   struct page page, __u64 value)
 {
 	const struct weft_count once = { .count = 1, .value = value };
 	long rc;
 
 	if (add_to_table(map, key, &once))
 		return true;
-	keep_stack(epoch, &key->stack, stack, l, value);
+	if (stack)
+		keep_stack(epoch, &key->stack, stack, page, value);
 	rc = bpf_map_update_elem(map, key, &once, BPF_NOEXIST);
 	/* Another CPU was first, or the key is now that of lost stacks. */
 	if (!rc || (rc == -KERN_EEXIST && add_to_table(map, key, &once)))
 		return true;
-	tally(l, rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL : WEFT_LOST_BUSY,
-	      value);
+	note(page, rc == -KERN_E2BIG ? WEFT_LOST_COUNTS_FULL : WEFT_LOST_BUSY,
+	     value);
 	return false;
 }
 
@@ -141,6 +142,7 @@ static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
 				  struct weft_ledger *l, __u64 value)
 {
 	struct weft_recent *r = recent_of(epoch, key);
+	struct page page = { .l = l };
 	__u32 slot = epoch % WEFT_EPOCHS;
 	void *map;
 
@@ -159,10 +161,30 @@ static __always_inline bool count(__u32 epoch, struct weft_count_key *key,
 		return false;
 	}
 	r->count = (struct weft_count){ 0 };
-	if (!count_in_table(map, epoch, key, stack, l, value))
+	if (!count_in_table(map, epoch, key, stack, page, value))
 		return false;
 	r->key = *key;
 	tally(l, WEFT_COUNTED, value);
+	return true;
+}
+
+/* The same for programs that others of the same CPU may interrupt, or that
+ * interrupt others: each counts in the table. stack as count_in_table(). */
+static __always_inline bool count_shared(__u32 epoch,
+					 struct weft_count_key *key,
+					 const struct weft_stack *stack,
+					 struct page page, __u64 value)
+{
+	__u32 slot = epoch % WEFT_EPOCHS;
+	void *map = bpf_map_lookup_elem(&count_epochs, &slot);
+
+	if (!map) {
+		note(page, WEFT_LOST_BUSY, value); /* cannot be */
+		return false;
+	}
+	if (!count_in_table(map, epoch, key, stack, page, value))
+		return false;
+	note(page, WEFT_COUNTED, value);
 	return true;
 }
 

@@ -25,59 +25,122 @@ static __always_inline __u64 wake_flag(void)
 					      : BPF_RB_NO_WAKEUP;
 }
 
-/* Choose the sample with the configured probability and send it. */
-static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
-					const struct weft_count_key *key,
-					struct weft_ledger *l, __u64 value)
+/* Whether a counted sample is chosen for detail, and what it then stands for.
+ * Values in ns are chosen by size: the long are certain, and each of the short
+ * stands for tau (Horvitz, Thompson 1952). */
+static __always_inline bool choose(__u32 event, __u64 value, __u64 *weight_q32)
+{
+	const volatile struct weft_event_config *e =
+		&config.event[event % WEFT_MAX_EVENTS];
+	__u64 tau_ns = e->tau_ns;
+
+	if (!config.detail)
+		return false;
+	*weight_q32 = e->weight_q32;
+	if (!tau_ns)
+		return bpf_get_prandom_u32() <= config.detail_chance;
+	*weight_q32 = 1ULL << 32;
+	if (value >= tau_ns)
+		return true;
+	if (!value || bpf_get_prandom_u32() * tau_ns >= value << 32)
+		return false;
+	*weight_q32 = (tau_ns << 32) / value;
+	return true;
+}
+
+/* Room for a record that was chosen; NULL: the ledger says why not. */
+static __always_inline struct weft_sample *sample_begin(struct page page,
+							__u64 value)
 {
 	/* A constant to the verifier. */
 	const __u64 size = config.attributes
 				   ? sizeof(struct weft_sample_attributes)
 				   : sizeof(struct weft_sample);
 	struct weft_sample *s;
-	__u8 status;
 
-	if (!config.detail || bpf_get_prandom_u32() > config.detail_chance) {
-		tally(l, WEFT_PASSED_OVER, value);
-		return;
-	}
-	tally(l, WEFT_SELECTED, value);
+	note(page, WEFT_SELECTED, value);
 	s = bpf_ringbuf_reserve(&samples, size, 0);
-	if (!s) {
-		/* The kernel does not say why. A ring with room refused
-		 * because another context on this CPU holds its lock. */
-		tally(l,
-		      bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) +
-					      2 * size <
-				      bpf_ringbuf_query(&samples,
-							BPF_RB_RING_SIZE)
-			      ? WEFT_LOST_RING_BUSY
-			      : WEFT_LOST_RING_FULL,
-		      value);
-		return;
-	}
+	if (s)
+		return s;
+	/* The kernel does not say why. A ring with room refused because
+	 * another context on this CPU holds its lock. */
+	note(page,
+	     bpf_ringbuf_query(&samples, BPF_RB_AVAIL_DATA) + 2 * size <
+			     bpf_ringbuf_query(&samples, BPF_RB_RING_SIZE)
+		     ? WEFT_LOST_RING_BUSY
+		     : WEFT_LOST_RING_FULL,
+	     value);
+	return NULL;
+}
+
+/* Who is sampled. */
+static __always_inline void sample_name(struct weft_sample *s,
+					struct task_struct *task,
+					const struct weft_identity *who)
+{
 	__builtin_memset(s, 0, sizeof(*s));
 	if (config.attributes)
 		((struct weft_sample_attributes *)s)->size = 0;
 	s->kind = WEFT_RECORD_SAMPLE;
-	s->epoch = epoch;
-	s->boot_ns = bpf_ktime_get_boot_ns();
-	s->process = key->process;
+	s->process = *who;
 	s->thread_start_ns = task->start_boottime;
 	s->tid = task->pid;
+	bpf_probe_read_kernel(s->thread_comm, sizeof(s->thread_comm),
+			      task->comm);
+	s->context_status = WEFT_CTX_NO_ENTRY;
+}
+
+/* And, of the current thread, in which trace. */
+static __always_inline void sample_describe(struct weft_sample *s,
+					    struct task_struct *task,
+					    const struct weft_identity *who)
+{
+	sample_name(s, task, who);
+	s->context_status = read_context(task, s);
+}
+
+/* Fill in the rest and send it. */
+static __always_inline void sample_end(struct weft_sample *s, __u32 epoch,
+				       const struct weft_count_key *key,
+				       struct page page, __u64 value,
+				       __u64 weight_q32)
+{
+	s->epoch = epoch;
+	s->boot_ns = bpf_ktime_get_boot_ns();
 	s->cpu = bpf_get_smp_processor_id();
 	s->stack = key->stack;
 	s->value = value;
-	s->weight_q32 = config.weight_q32;
+	s->weight_q32 = weight_q32;
 	s->event = key->event;
-	bpf_probe_read_kernel(s->thread_comm, sizeof(s->thread_comm),
-			      task->comm);
-	status = read_context(task, s);
-	s->context_status = status;
-	tally(l, WEFT_CONTEXT_OK + (status & 15), value);
-	if (status == WEFT_CTX_NO_ENTRY || status == WEFT_CTX_STALE_ENTRY)
-		ask_for_context(task, &key->process, epoch);
+	note(page, WEFT_CONTEXT_OK + (s->context_status & 15), value);
 	bpf_ringbuf_submit(s, wake_flag());
+}
+
+static __always_inline bool wants_context(const struct weft_sample *s)
+{
+	return s->context_status == WEFT_CTX_NO_ENTRY ||
+	       s->context_status == WEFT_CTX_STALE_ENTRY;
+}
+
+/* Choose the current thread's sample with its probability and send it. */
+static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
+					const struct weft_count_key *key,
+					struct page page, __u64 value)
+{
+	struct weft_sample *s;
+	__u64 weight_q32;
+
+	if (!choose(key->event, value, &weight_q32)) {
+		note(page, WEFT_PASSED_OVER, value);
+		return;
+	}
+	s = sample_begin(page, value);
+	if (!s)
+		return;
+	sample_describe(s, task, &key->process);
+	if (wants_context(s))
+		ask_for_context(task, &key->process, epoch);
+	sample_end(s, epoch, key, page, value, weight_q32);
 }
 
 #endif

@@ -97,6 +97,7 @@ struct mm_struct___seqcount {
 
 struct task_struct {
 	unsigned int flags;
+	unsigned int __state;
 	struct mm_struct *mm;
 	int pid;
 	int tgid;
@@ -115,6 +116,11 @@ struct bpf_iter_meta {
 	struct seq_file *seq;
 };
 
+struct bpf_iter__task {
+	struct bpf_iter_meta *meta;
+	struct task_struct *task;
+};
+
 struct bpf_iter__task_vma {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
@@ -129,6 +135,16 @@ enum {
 	KERN_PF_IO_WORKER = 0x00000010,
 	KERN_PF_USER_WORKER = 0x00004000, /* 6.4 and later; unused before */
 	KERN_PF_KTHREAD = 0x00200000,
+};
+
+/* How a thread sleeps, include/linux/sched.h */
+enum {
+	KERN_TASK_INTERRUPTIBLE = 0x00000001,
+	KERN_TASK_UNINTERRUPTIBLE = 0x00000002,
+	KERN_TASK_STOPPED = 0x00000004,
+	KERN_TASK_TRACED = 0x00000008,
+	KERN_TASK_DEAD = 0x00000080,
+	KERN_TASK_NOLOAD = 0x00000400,
 };
 
 /* errno values, include/uapi/asm-generic/errno-base.h */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ledger's kernel half: one array of counters per CPU, epoch and event.
- * Every firing ends in tally().
+ * Every firing ends in tally(). Programs of probes can be preempted by, or
+ * interrupt, one of the same event: they add with atomic operations.
  */
 #ifndef WEFT_LEDGER_BPF_H
 #define WEFT_LEDGER_BPF_H
@@ -17,7 +18,8 @@ struct {
 
 static __always_inline struct weft_ledger *ledger_find(__u32 epoch, __u32 event)
 {
-	__u32 slot = (epoch % WEFT_EPOCHS) * WEFT_MAX_EVENTS + event;
+	__u32 slot = (epoch % WEFT_EPOCHS) * WEFT_MAX_EVENTS +
+		     event % WEFT_MAX_EVENTS;
 
 	return bpf_map_lookup_elem(&ledgers, &slot);
 }
@@ -27,6 +29,28 @@ static __always_inline void tally(struct weft_ledger *l,
 {
 	l->entry[entry].count++;
 	l->entry[entry].value += value;
+}
+
+static __always_inline void
+tally_shared(struct weft_ledger *l, enum weft_ledger_entry entry, __u64 value)
+{
+	__sync_fetch_and_add(&l->entry[entry].count, 1);
+	__sync_fetch_and_add(&l->entry[entry].value, value);
+}
+
+/* An event's counters, for what is used by programs of both kinds. */
+struct page {
+	struct weft_ledger *l;
+	bool is_shared;
+};
+
+static __always_inline void note(struct page page, enum weft_ledger_entry entry,
+				 __u64 value)
+{
+	if (page.is_shared)
+		tally_shared(page.l, entry, value);
+	else
+		tally(page.l, entry, value);
 }
 
 #endif

@@ -8,11 +8,6 @@
 
 const volatile __u32 wanted_pid;
 
-struct bpf_iter__task {
-	struct bpf_iter_meta *meta;
-	struct task_struct *task;
-} __attribute__((preserve_access_index));
-
 SEC("iter/task")
 int list_threads(struct bpf_iter__task *ctx)
 {

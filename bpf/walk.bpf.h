@@ -173,19 +173,13 @@ static long walk_step(__u32 i, struct walk **w)
 	return unwind_step(i, &(*w)->unwind);
 }
 
-static __always_inline bool in_user_mode(const struct bpf_perf_event_data *ctx)
-{
-	return ctx->regs.cs & 3;
-}
-
 static long hash_step(__u32 i, struct walk **w)
 {
 	hash_word(&(*w)->hash, i + 1, (*w)->stack.address[frame_slot(i)]);
 	return 0;
 }
 
-static __always_inline void walk_kernel(struct bpf_perf_event_data *ctx,
-					struct walk *w)
+static __always_inline void walk_kernel(void *ctx, struct walk *w)
 {
 	struct weft_stack *s = &w->stack;
 	long size = bpf_get_stack(ctx, s->address,
@@ -230,15 +224,15 @@ static __always_inline __u16 walk_from_kernel(struct task_struct *task,
 	return code_segment;
 }
 
-static __always_inline __u16 walk_from_user(struct bpf_perf_event_data *ctx,
+static __always_inline __u16 walk_from_user(const struct pt_regs *regs,
 					    struct unwind *u)
 {
-	u->pc = ctx->regs.rip;
-	u->sp = ctx->regs.rsp;
-	u->rbp = ctx->regs.rbp;
-	u->rbx = ctx->regs.rbx;
+	u->pc = regs->rip;
+	u->sp = regs->rsp;
+	u->rbp = regs->rbp;
+	u->rbx = regs->rbx;
 	u->is_after = false;
-	return ctx->regs.cs;
+	return regs->cs;
 }
 
 static __always_inline void walk_user(struct task_struct *task, struct walk *w,
@@ -284,24 +278,28 @@ static __always_inline void walk_begin(struct walk *w, __u32 epoch,
 	s->pad = 0;
 }
 
-/* Take the stack into w->stack. Returns its key. */
-static __always_inline struct weft_stack_key
-walk(struct bpf_perf_event_data *ctx, struct task_struct *task, struct walk *w,
-     __u32 epoch)
+/*
+ * Take the current thread's stack into w->stack. in_kernel: it is there, and
+ * ctx tells the kernel where; else regs are those of user mode. Returns the
+ * stack's key.
+ */
+static __always_inline struct weft_stack_key walk(void *ctx, bool in_kernel,
+						  const struct pt_regs *regs,
+						  struct task_struct *task,
+						  struct walk *w, __u32 epoch)
 {
 	const struct weft_stack *s = &w->stack;
 
-	walk_begin(w, epoch, !in_user_mode(ctx));
-	if (w->unwind.in_kernel && config.kernel_stacks)
+	walk_begin(w, epoch, in_kernel);
+	if (in_kernel && config.kernel_stacks)
 		walk_kernel(ctx, w);
 	/* Workers of io_uring have a user's memory, but no user registers. */
 	if (config.user_stacks && task->mm &&
 	    !(task->flags & (KERN_PF_EXITING | KERN_PF_KTHREAD |
 			     KERN_PF_IO_WORKER | KERN_PF_USER_WORKER)))
 		walk_user(task, w, epoch,
-			  w->unwind.in_kernel
-				  ? walk_from_kernel(task, &w->unwind)
-				  : walk_from_user(ctx, &w->unwind));
+			  in_kernel ? walk_from_kernel(task, &w->unwind)
+				    : walk_from_user(regs, &w->unwind));
 	hash_word(&w->hash, 0,
 		  s->n_kernel | (__u64)s->n_user << 16 |
 			  (__u64)s->user_end << 32 |

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * weft's kernel program: entry points. The timer's program takes the stack of
- * what it interrupted, counts it, and sometimes sends it; three hooks follow
- * processes; an iterator lists what they have mapped. The hooks are raw
- * tracepoints: classic tracepoint programs would make the kernel skip the
- * timer's while they run.
+ * weft's kernel program: entry points. The programs of perf events take the
+ * stack of what they interrupted, count it, and sometimes send it; so do those
+ * of blocks and waits (switch.bpf.h) and of calls (call.bpf.h), as far as they
+ * are asked for. Three hooks follow processes; an iterator lists what they have
+ * mapped. Hooks are raw tracepoints wherever they can be: classic tracepoint
+ * programs make the kernel skip those of perf events while they run.
  */
 #include "wire.h"
 
@@ -16,6 +17,10 @@ volatile __u32 current_epoch;
 volatile __u32 table_changes;
 volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 
+/* Hooks are there before recording starts, and after it has ended. Boot time;
+ * 0: not yet. */
+volatile __u64 started_ns, stopped_ns;
+
 #include "context.bpf.h"
 #include "count.bpf.h"
 #include "detail.bpf.h"
@@ -25,12 +30,11 @@ volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 #include "target.bpf.h"
 #include "walk.bpf.h"
 
-enum {
-	TIMER_EVENT = 0
-};
+#include "call.bpf.h"
+#include "switch.bpf.h"
 
-/* One per CPU, set before load. The timer interrupts the other programs, so
- * its scratch is its own. */
+/* One per CPU, set before load. Perf events interrupt the other programs, so
+ * their scratch is their own; the kernel runs one of theirs at a time. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -45,15 +49,15 @@ static __always_inline __u64 period_of_this_cpu(__u32 epoch)
 	return timer_period[epoch % WEFT_EPOCHS][cpu % WEFT_MAX_CPUS];
 }
 
-SEC("perf_event")
-int on_tick(struct bpf_perf_event_data *ctx)
+/* A perf event fired: take the stack of what it interrupted. */
+static __always_inline int on_firing(struct bpf_perf_event_data *ctx,
+				     __u32 epoch, __u32 event, __u64 value)
 {
-	__u32 epoch = current_epoch, cpu = bpf_get_smp_processor_id();
-	__u64 value = period_of_this_cpu(epoch);
+	__u32 cpu = bpf_get_smp_processor_id();
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct weft_ledger *l = ledger_find(epoch, TIMER_EVENT);
+	struct weft_ledger *l = ledger_find(epoch, event);
 	struct walk *w = bpf_map_lookup_elem(&tick_scratch, &cpu);
-	struct weft_count_key key = { .event = TIMER_EVENT };
+	struct weft_count_key key = { .event = event };
 
 	if (!l || !w)
 		return 0; /* cannot be: array maps have all their slots */
@@ -66,11 +70,30 @@ int on_tick(struct bpf_perf_event_data *ctx)
 		tally(l, WEFT_FILTERED, value);
 		return 0;
 	}
-	key.stack = walk(ctx, task, w, epoch);
+	key.stack = walk(ctx, !(ctx->regs.cs & 3), (void *)&ctx->regs, task, w,
+			 epoch);
 	key.process = identity_of(task);
 	if (count(epoch, &key, &w->stack, l, value))
-		send_detail(epoch, task, &key, l, value);
+		send_detail(epoch, task, &key, (struct page){ .l = l }, value);
 	return 0;
+}
+
+SEC("?perf_event")
+int on_tick(struct bpf_perf_event_data *ctx)
+{
+	__u32 epoch = current_epoch;
+
+	return on_firing(ctx, epoch, config.timer_event,
+			 period_of_this_cpu(epoch));
+}
+
+/* The cookie is the event's number. */
+SEC("?perf_event")
+int on_counter(struct bpf_perf_event_data *ctx)
+{
+	__u32 event = bpf_get_attach_cookie(ctx) % WEFT_MAX_EVENTS;
+
+	return on_firing(ctx, current_epoch, event, config.event[event].period);
 }
 
 SEC("tp_btf/sched_process_fork")

@@ -20,11 +20,15 @@ enum {
 	WEFT_MAX_EVENTS = 8, /* triggers in one recording */
 	WEFT_MAX_CPUS = 512,
 	WEFT_EPOCHS = 2,
+	WEFT_CALL_SLOTS = 4, /* of scratch per CPU, for programs of probes */
 	WEFT_COMM_LEN = 16,
 	WEFT_MAX_CONTEXT_SLOTS = 2,
 	WEFT_HASH_WORDS = 256,      /* power of 2 above WEFT_MAX_FRAMES + 1 */
 	WEFT_ATTRIBUTE_BYTES = 256, /* that go with a sample; power of 2 */
 };
+
+/* In place of an event's number: it is not recorded. */
+#define WEFT_NO_EVENT 0xffffffffU
 
 /*
  * A process that neither pid reuse nor exec confuses. start_ns is boot time;
@@ -36,10 +40,15 @@ struct weft_identity {
 	__u32 exec_seq;
 };
 
-/* Names a stack within an epoch: a keyed hash over its addresses. All zero:
- * the stack found no room ("stack lost"). */
+/* Names a stack within an epoch: a keyed hash over its addresses, whose first
+ * word is odd. All zero: the stack found no room ("stack lost"); 0 and then
+ * WEFT_KEY_NOT_TAKEN: nobody walked it. */
 struct weft_stack_key {
 	__u64 word[2];
+};
+
+enum {
+	WEFT_KEY_NOT_TAKEN = 1
 };
 
 /* Why the walk over user frames ended. Stored, as walk_end_names has it;
@@ -230,6 +239,8 @@ enum weft_ledger_entry {
 	WEFT_LOST_RING_BUSY,
 	WEFT_STACK_LOST,
 	WEFT_SIDEBAND_LOST, /* a notice found no room in its ring */
+	WEFT_OPEN_AT_START, /* blocks and waits that began before recording */
+	WEFT_OPEN_AT_END,   /* and those that it did not see the end of */
 	WEFT_CONTEXT_OK,    /* one per enum weft_context_status, in order */
 	WEFT_CONTEXT_LAST = WEFT_CONTEXT_OK + 15,
 	WEFT_KERNEL_ENTRIES,
@@ -427,6 +438,27 @@ struct weft_trace_probe {
 	__u8 pad[3];
 };
 
+/* How a thread was when it left its CPU. */
+enum weft_block_state {
+	WEFT_BLOCK_PREEMPTED, /* R: it could have gone on */
+	WEFT_BLOCK_SLEEPING,  /* S: until something happens, or a signal */
+	WEFT_BLOCK_DISK,      /* D: until something happens */
+	WEFT_BLOCK_STOPPED,   /* T: by a signal, or a debugger */
+	WEFT_BLOCK_IDLE,      /* I: a kernel thread without work */
+	WEFT_BLOCK_OTHER,     /* X: whatever else there is */
+	WEFT_BLOCK_STATES
+};
+
+struct weft_event_config {
+	__u64 period; /* of a counter */
+	/* A value is chosen for detail with probability min(1, value / tau_ns);
+	 * 0: by detail_chance. */
+	__u64 tau_ns;
+	__u64 weight_q32;   /* of those chosen by detail_chance */
+	__u32 stack_chance; /* a random number at or below: take the stack */
+	__u32 pad;
+};
+
 /* Set once, before load. */
 struct weft_config {
 	__u32 filter;        /* 1: only what is in the maps of targets */
@@ -437,10 +469,16 @@ struct weft_config {
 	__u32 detail_chance; /* a random 32-bit number below or at this picks */
 	__u32 detail;        /* 0: no detail at all */
 	__u32 attributes;    /* 1: samples come with those of their thread */
-	__u64 weight_q32;
+	__u32 only_requests; /* blocks of threads with an active trace only */
+	__u32 block_states;  /* a bit each of those that off-cpu counts */
+	__u64 min_block_ns;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
 	struct weft_label_names labels;
 	struct weft_trace_probe trace_probe;
+	/* Numbers of events, or WEFT_NO_EVENT. */
+	__u32 timer_event, off_cpu_event, run_queue_event;
+	__u32 pad;
+	struct weft_event_config event[WEFT_MAX_EVENTS];
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];
 };

@@ -5,16 +5,19 @@
 int main(int argc, char **argv)
 {
 	struct record_opts opts;
+	int status = WEFT_EXIT_OK;
 
 	weft_log_init("weft record", WEFT_INFO);
 	switch (options_parse(argc, argv, &opts)) {
 	case OPTIONS_DONE:
-		return WEFT_EXIT_OK;
-	case OPTIONS_REFUSED:
-		return WEFT_EXIT_USAGE;
-	case OPTIONS_RECORD:
 		break;
+	case OPTIONS_REFUSED:
+		status = WEFT_EXIT_USAGE;
+		break;
+	case OPTIONS_RECORD:
+		weft_log_init("weft record", opts.log_level);
+		status = record(&opts);
 	}
-	weft_log_init("weft record", opts.log_level);
-	return record(&opts);
+	options_release(&opts);
+	return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,9 @@
 enum {
 	OPT_CGROUP = OPTION_NO_LETTER,
 	OPT_NO_CHILDREN,
+	OPT_MIN_BLOCK,
+	OPT_STATE,
+	OPT_ONLY_REQUESTS,
 	OPT_DETAIL,
 	OPT_ATTRIBUTES,
 	OPT_APPEND,
@@ -31,7 +35,10 @@ enum {
 };
 
 #define DEFAULT_HZ         997
+#define DEFAULT_PERIOD     1000000
 #define DEFAULT_DETAIL     10
+#define DEFAULT_TAU_UNIT   1000000ULL
+#define TAU_MAX            4000000000ULL
 #define DEFAULT_INTERVAL   1000000000ULL
 #define DEFAULT_MAX_STACKS 16384
 #define DEFAULT_RING       (8ULL << 20)
@@ -48,7 +55,18 @@ static const struct option_row rows[] = {
 	{ OPT_CGROUP, "cgroup", "PATH",
 	  "sample tasks in this cgroup (version 2) and below" },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "do not follow children" },
-	{ 'F', "frequency", "HZ", "samples per second and CPU (default 997)" },
+	{ 'e', "event", "NAME[,KEY=VALUE]",
+	  "what makes samples, repeatable: cpu-clock (the default), wall, off-cpu, run-queue,\na counter (cycles), a call (uprobe:PATH:SYMBOL); see `weft list events`" },
+	{ 'F', "frequency", "HZ",
+	  "samples per second and CPU of cpu-clock (default 997)" },
+	{ 'c', "count", "PERIOD",
+	  "a sample for so many events of a counter (default 1000000; of the kernel's own 1)" },
+	{ OPT_MIN_BLOCK, "min-block", "TIME",
+	  "off-cpu: count blocks of at least so long, as in 50us or 10ms" },
+	{ OPT_STATE, "state", "LETTERS",
+	  "off-cpu: count threads that went off in these states, as ps has them: S asleep, D in\nan operation, T stopped, I idle in the kernel, X else (default these), R preempted" },
+	{ OPT_ONLY_REQUESTS, "only-requests", NULL,
+	  "off-cpu, run-queue: only threads with an active trace" },
 	{ 'C', "cpu", "CPUS", "only on these CPUs, as in 0,2-5 (default all)" },
 	{ 'U', "user", NULL, "user frames only" },
 	{ 'K', "kernel", NULL, "kernel frames only" },
@@ -150,6 +168,34 @@ static int parse_hz(const char *text, uint64_t *hz)
 	return weft_parse_u64(text, 1, UINT32_MAX, hz);
 }
 
+/* A time with its unit, as in 50us. */
+static int parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *word;
+		uint64_t ns;
+	} units[] = { { "ns", 1 },
+		      { "us", 1000 },
+		      { "ms", 1000000 },
+		      { "s", 1000000000 } };
+	size_t digits = strspn(text, "0123456789");
+	char number[24];
+
+	if (digits >= sizeof(number))
+		return -EINVAL;
+	memcpy(number, text, digits);
+	number[digits] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(units); i++) {
+		if (strcmp(text + digits, units[i].word))
+			continue;
+		if (weft_parse_u64(number, 0, UINT32_MAX, ns))
+			return -EINVAL;
+		*ns *= units[i].ns;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static int parse_ring(const char *text, uint64_t *bytes)
 {
 	int rc = weft_parse_size(text, 4096, 1ULL << 30, bytes);
@@ -182,6 +228,21 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return parse_hz(value, &o->hz)
 			       ? "-F takes samples per second, at least 1"
 			       : NULL;
+	case 'c':
+		return weft_parse_u64(value, 1, INT64_MAX, &o->period)
+			       ? "-c takes a number of events, at least 1"
+			       : NULL;
+	case OPT_MIN_BLOCK:
+		return parse_time(value, &o->min_block_ns)
+			       ? "--min-block takes a time with ns, us, ms or s, as in 50us"
+			       : NULL;
+	case OPT_STATE:
+		return trigger_parse_states(value, &o->block_states)
+			       ? "--state takes letters of R S D T I X, as in S,D"
+			       : NULL;
+	case OPT_ONLY_REQUESTS:
+		o->only_requests = true;
+		return NULL;
 	case 'C':
 		return cpu_list_parse(value, &o->cpus)
 			       ? "-C takes CPUs in ascending order, as in 0,2-5"
@@ -258,6 +319,51 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	}
 }
 
+static bool any_of(const struct triggers *t,
+		   bool (*is)(const struct trigger *trigger))
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (is(&t->trigger[i]))
+			return true;
+	return false;
+}
+
+static bool is_counter(const struct trigger *t)
+{
+	return t->kind == TRIGGER_COUNTER;
+}
+
+static bool is_no_perf_event(const struct trigger *t)
+{
+	return !trigger_is_perf_event(t);
+}
+
+/* Whether options go with the events that are asked for. */
+static const char *check_events(const struct record_opts *o)
+{
+	const struct triggers *t = &o->triggers;
+	bool has_off_cpu = triggers_find(t, TRIGGER_OFF_CPU) != WEFT_NO_EVENT;
+	bool has_run_queue =
+		triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
+
+	if (o->period && !any_of(t, is_counter))
+		return "-c is for counters: name one with -e";
+	if (o->block_states && !has_off_cpu)
+		return "--state is for -e off-cpu";
+	if (o->min_block_ns && !has_off_cpu)
+		return "--min-block is for -e off-cpu";
+	if (o->only_requests && !has_off_cpu && !has_run_queue)
+		return "--only-requests is for -e off-cpu and -e run-queue";
+	if (has_run_queue && o->block_states & 1U << WEFT_BLOCK_PREEMPTED)
+		return "--state R counts what run-queue counts: leave out one of them";
+	if (o->cpus.n && any_of(t, is_no_perf_event))
+		return "-C is for timers and counters: blocks, waits and calls are of the whole machine";
+	for (uint32_t i = 0; i < t->n; i++)
+		if (t->trigger[i].stacks_n * o->detail_n >= UINT32_MAX)
+			return "stacks=1/N and --detail 1/N together choose too few: at most one call in 4294967294";
+	return NULL;
+}
+
 /* What options together ask for must make sense. NULL, or what does not. */
 static const char *check(struct record_opts *o)
 {
@@ -278,12 +384,46 @@ static const char *check(struct record_opts *o)
 	if (o->cgroup && o->command)
 		return "--cgroup and CMD exclude each other";
 	o->all = !kinds;
-	return NULL;
+	return check_events(o);
+}
+
+/* What was not asked for. Returns false: out of memory. */
+static bool add_defaults(struct record_opts *o)
+{
+	if (!o->triggers.n && triggers_add(&o->triggers, "cpu-clock", NULL))
+		return false;
+	for (uint32_t i = 0; i < o->triggers.n; i++) {
+		struct trigger *t = &o->triggers.trigger[i];
+
+		if (t->kind == TRIGGER_COUNTER && !t->period)
+			t->period = o->period ? o->period
+				    : t->perf_type == PERF_TYPE_SOFTWARE
+					    ? 1
+					    : DEFAULT_PERIOD;
+		/* As many details as a busy thread has of the timer; with
+		 * --detail 1/1 all of them. */
+		if (t->tau_ns == TRIGGER_TAU_DEFAULT)
+			t->tau_ns = o->detail_n > 1
+					    ? o->detail_n * DEFAULT_TAU_UNIT
+					    : 0;
+		if (t->tau_ns > TAU_MAX)
+			t->tau_ns = TAU_MAX;
+	}
+	if (!o->block_states)
+		o->block_states = ((1U << WEFT_BLOCK_STATES) - 1) &
+				  ~(1U << WEFT_BLOCK_PREEMPTED);
+	return true;
+}
+
+void options_release(struct record_opts *o)
+{
+	triggers_release(&o->triggers);
 }
 
 enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 {
 	struct option_walk walk;
+	struct weft_err err = { 0 };
 	const char *wrong;
 	char text[256];
 	int id;
@@ -314,6 +454,10 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 			return OPTIONS_DONE;
 		case OPTION_WRONG:
 			return refuse(walk.wrong, NULL);
+		case 'e':
+			if (triggers_add(&out->triggers, optarg, &err))
+				return refuse(err.msg, NULL);
+			break;
 		default:
 			wrong = take(id, optarg, out);
 			if (wrong)
@@ -329,5 +473,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		return refuse(text, NULL);
 	}
 	wrong = check(out);
+	if (!wrong && !add_defaults(out))
+		wrong = "out of memory";
 	return wrong ? refuse(wrong, NULL) : OPTIONS_RECORD;
 }

@@ -6,6 +6,7 @@
 #include "bpf/wire.h"
 #include "collector/timer.h"
 #include "collector/trace_probe.h"
+#include "collector/trigger.h"
 #include "store/weft.h"
 
 enum {
@@ -18,10 +19,15 @@ struct record_opts {
 	size_t n_pids;
 	uint32_t tids[OPTIONS_TARGETS_MAX];
 	size_t n_tids;
-	const char *cgroup;   /* NULL: none */
-	char *const *command; /* argv; NULL: none */
+	const char *cgroup;       /* NULL: none */
+	char *const *command;     /* argv; NULL: none */
+	struct triggers triggers; /* owned; at least one */
 	uint64_t hz;
-	struct cpu_list cpus; /* n 0: all that are online */
+	uint64_t period;       /* of counters that have none of their own */
+	uint64_t min_block_ns; /* of off-cpu */
+	uint32_t block_states; /* the same: bits by enum weft_block_state */
+	bool only_requests;    /* blocks and waits with an active trace */
+	struct cpu_list cpus;  /* n 0: all that are online */
 	bool user_stacks, kernel_stacks;
 	bool follow_children;
 	uint64_t detail_n; /* 0: off */
@@ -49,7 +55,9 @@ enum options_next {
 	OPTIONS_REFUSED, /* what is wrong was printed: exit 2 */
 };
 
-/* Parse argv; strings are borrowed from it. */
+/* Parse argv; strings are borrowed from it. Whatever it returns,
+ * options_release() frees what out holds. */
 enum options_next options_parse(int argc, char **argv, struct record_opts *out);
+void options_release(struct record_opts *o);
 
 #endif

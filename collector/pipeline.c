@@ -125,9 +125,10 @@ static uint64_t sum_cpus(const struct raw_interval *raw, uint32_t event,
 	return sum;
 }
 
-/* due = fired + not_run. A timer that fires at the very edge of an interval
- * may be fired here and due in the next: not_run is then counted from what
- * was fired, never negative. */
+/* due = fired + not_run. What has no timer is due as often as the kernel says
+ * that it ran the program, or left it out. A timer that fires at the very edge
+ * of an interval may be fired here and due in the next: not_run is then counted
+ * from what was fired, never negative. */
 static int add_due(struct batch *b, const struct raw_interval *raw,
 		   uint32_t event)
 {
@@ -141,6 +142,7 @@ static int add_due(struct batch *b, const struct raw_interval *raw,
 		due = fired;
 	if (due_value < fired_value)
 		due_value = fired_value;
+	due += raw->missed[event];
 	rc = batch_ledger(b, event, LEDGER_DUE, due, due_value);
 	return rc ? rc
 		  : batch_ledger(b, event, LEDGER_NOT_RUN, due - fired,
@@ -215,11 +217,18 @@ static bool is_right(const struct store_batch *v, uint32_t e)
 				   entry_of(v, e, LEDGER_LOST_DISCARDED);
 }
 
+static void total_add(struct pipeline_totals *t, const struct store_ledger *row)
+{
+	struct pipeline_total *c = &t->ledger[row->event][row->entry];
+
+	c->count += row->count;
+	c->value += row->value;
+}
+
 static void add_up(struct pipeline *p, const struct store_batch *view)
 {
 	for (size_t i = 0; i < view->n_ledger; i++)
-		p->totals.ledger[view->ledger[i].entry] +=
-			view->ledger[i].count;
+		total_add(&p->totals, &view->ledger[i]);
 	for (uint32_t e = 0; e < p->n_events; e++)
 		p->totals.wrong_intervals += !is_right(view, e);
 	p->totals.intervals++;

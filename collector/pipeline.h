@@ -21,6 +21,8 @@ struct raw_interval {
 	struct weft_ledger ledger[WEFT_MAX_EVENTS];
 	struct store_cpu *cpus; /* owned */
 	size_t n_cpus;
+	uint64_t missed[WEFT_MAX_EVENTS]; /* programs that the kernel left out
+					   */
 	uint64_t sideband_lost, probe_deferred;
 	uint64_t context_failing; /* processes */
 	uint64_t table_refused;   /* files */
@@ -28,10 +30,14 @@ struct raw_interval {
 
 void raw_interval_release(struct raw_interval *raw);
 
-/* What was recorded so far, for the last word; events added up. */
+struct pipeline_total {
+	uint64_t count, value;
+};
+
+/* What was recorded so far, for the last word. */
 struct pipeline_totals {
 	uint64_t intervals;
-	uint64_t ledger[LEDGER_ENTRIES];
+	struct pipeline_total ledger[WEFT_MAX_EVENTS][LEDGER_ENTRIES];
 	uint64_t wrong_intervals; /* in which an identity did not hold */
 };
 

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "collector/probe.h"
+#include "collector/probe_config.h"
 #include "collector/tracefs.h"
-#include "gen/weft.skel.h"
 
 /* Elements per batch call: enough to keep calls few, and above the length of
  * any bucket of a sanely loaded hash. */
@@ -25,6 +25,7 @@ struct probe {
 	int stats_fd;  /* -1: run time is not measured */
 	int mapped_fd; /* -1: none */
 	const struct trace_probe *trace_probe; /* borrowed */
+	int blocks_fd;                         /* -1: none */
 	/* Buffers of one batch call, owned. */
 	struct weft_stack_key *stack_keys;
 	struct weft_stack *stacks;
@@ -42,24 +43,6 @@ on_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 	return 0;
 }
 
-uint64_t probe_memory(const struct probe_opts *opts)
-{
-	/* Per element of a hash: its header, rounded up as the kernel does. */
-	enum {
-		ELEMENT = 48,
-		PER_CPU_ALIGN = 8
-	};
-	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
-	uint64_t stack = ELEMENT + sizeof(struct weft_stack_key) +
-			 sizeof(struct weft_stack);
-	uint64_t count = ELEMENT + sizeof(struct weft_count_key) +
-			 PER_CPU_ALIGN + cpus * sizeof(struct weft_count);
-
-	return WEFT_EPOCHS * ((uint64_t)opts->max_stacks * (stack + 2 * count) +
-			      cpus * sizeof(struct weft_recents)) +
-	       opts->ring_bytes;
-}
-
 static int fail_load(int rc, struct weft_err *err)
 {
 	if (rc == -EPERM || rc == -EACCES)
@@ -75,53 +58,6 @@ static int fail_load(int rc, struct weft_err *err)
 		err, rc,
 		"cannot load the kernel program: %s; `weft record -v` shows what the kernel says",
 		strerror(-rc));
-}
-
-static void set_config(struct weft_config *c, const struct probe_opts *opts)
-{
-	c->filter = opts->filter;
-	c->filter_cgroup = opts->cgroup_fd >= 0;
-	c->follow_children = opts->follow_children;
-	c->user_stacks = opts->user_stacks;
-	c->kernel_stacks = opts->kernel_stacks;
-	c->attributes = opts->attributes;
-	c->detail = opts->detail_n > 0;
-	if (opts->detail_n) {
-		c->detail_chance =
-			(uint32_t)((1ULL << 32) / opts->detail_n - 1);
-		/* The weight is that of the chance as rounded. */
-		c->weight_q32 = (uint64_t)((double)(1ULL << 32) * (1ULL << 32) /
-					   ((double)c->detail_chance + 1));
-	}
-	c->ring_wake_bytes = opts->ring_bytes / 4;
-	c->labels = opts->labels;
-	c->trace_probe = opts->trace_probe->map;
-}
-
-static int size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
-		     uint32_t cpus)
-{
-	struct {
-		struct bpf_map *map;
-		uint32_t entries;
-	} sizes[] = {
-		{ skel->maps.stacks_0, opts->max_stacks },
-		{ skel->maps.stacks_1, opts->max_stacks },
-		{ skel->maps.counts_0, 2 * opts->max_stacks },
-		{ skel->maps.counts_1, 2 * opts->max_stacks },
-		{ skel->maps.samples, opts->ring_bytes },
-		{ skel->maps.tick_scratch, cpus },
-		{ skel->maps.recent_counts, WEFT_EPOCHS * cpus },
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
-		int rc = bpf_map__set_max_entries(sizes[i].map,
-						  sizes[i].entries);
-
-		if (rc)
-			return rc;
-	}
-	return 0;
 }
 
 static int make_buffers(struct probe *p)
@@ -166,6 +102,7 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 	p->stats_fd = -1;
 	p->mapped_fd = -1;
 	p->trace_probe = opts->trace_probe;
+	p->blocks_fd = -1;
 	p->n_possible_cpus = libbpf_num_possible_cpus();
 	libbpf_set_strict_mode(LIBBPF_STRICT_ALL);
 	libbpf_set_print(on_libbpf);
@@ -175,14 +112,15 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 		goto fail;
 	}
 	config = (struct weft_config *)&p->skel->rodata->config;
-	set_config(config, opts);
+	probe_set_config(config, opts);
 	if (getrandom(config->hash_key, sizeof(config->hash_key), 0) !=
 	    sizeof(config->hash_key)) {
 		rc = weft_fail(err, -errno, "cannot get random bytes: %s",
 			       strerror(errno));
 		goto fail;
 	}
-	rc = size_maps(p->skel, opts, p->n_possible_cpus);
+	probe_choose_programs(p->skel, opts->triggers);
+	rc = probe_size_maps(p->skel, opts, p->n_possible_cpus);
 	if (!rc)
 		rc = trace_probe_prepare(p->skel, opts->trace_probe);
 	if (!rc)
@@ -216,6 +154,8 @@ void probe_close(struct probe *p)
 		close(p->stats_fd);
 	if (p->mapped_fd >= 0)
 		close(p->mapped_fd);
+	if (p->blocks_fd >= 0)
+		close(p->blocks_fd);
 	free(p->stack_keys);
 	free(p->stacks);
 	free(p->count_keys);
@@ -238,22 +178,16 @@ static void attach_prctl(struct probe *p)
 		close(fd);
 }
 
-static int open_mapped(struct probe *p, struct weft_err *err)
+static int open_iterator(struct bpf_program *program, struct bpf_link **link,
+			 int *fd, const char *what, struct weft_err *err)
 {
-	struct bpf_link *link =
-		bpf_program__attach_iter(p->skel->progs.list_mapped, NULL);
-
-	if (link)
-		p->mapped_fd = bpf_iter_create(bpf_link__fd(link));
-	if (p->mapped_fd < 0) {
-		int rc = -errno;
-
-		bpf_link__destroy(link);
-		return weft_fail(err, rc, "cannot list mappings: %s",
-				 strerror(-rc));
-	}
-	p->skel->links.list_mapped = link;
-	return 0;
+	*link = bpf_program__attach_iter(program, NULL);
+	if (*link)
+		*fd = bpf_iter_create(bpf_link__fd(*link));
+	if (*fd >= 0)
+		return 0;
+	return weft_fail(err, -errno, "cannot list %s: %s", what,
+			 strerror(errno));
 }
 
 int probe_attach(struct probe *p, struct weft_err *err)
@@ -283,12 +217,39 @@ int probe_attach(struct probe *p, struct weft_err *err)
 	}
 	attach_prctl(p);
 	rc = trace_probe_attach(p->skel, p->trace_probe, err);
-	return rc ? rc : open_mapped(p, err);
+	if (rc)
+		return rc;
+	return open_iterator(p->skel->progs.list_mapped,
+			     &p->skel->links.list_mapped, &p->mapped_fd,
+			     "mappings", err);
 }
 
-struct bpf_program *probe_tick(struct probe *p)
+struct bpf_program *probe_program(struct probe *p, const char *name)
 {
-	return p->skel->progs.on_tick;
+	return bpf_object__find_program_by_name(p->skel->obj, name);
+}
+
+void probe_start(struct probe *p, uint64_t now_ns)
+{
+	p->skel->bss->started_ns = now_ns;
+}
+
+int probe_open_blocks(struct probe *p, struct weft_err *err)
+{
+	return open_iterator(p->skel->progs.sum_open, &p->skel->links.sum_open,
+			     &p->blocks_fd, "threads", err);
+}
+
+void probe_stop(struct probe *p, uint64_t now_ns)
+{
+	char nothing[16];
+
+	p->skel->bss->stopped_ns = now_ns;
+	/* Reading runs the program, which prints nothing. */
+	while (p->blocks_fd >= 0 &&
+	       (read(p->blocks_fd, nothing, sizeof(nothing)) > 0 ||
+		errno == EAGAIN))
+		errno = 0;
 }
 
 static int add_target(struct bpf_map *map, const char *what, uint32_t id,
@@ -600,15 +561,25 @@ uint64_t probe_contexts_refused(const struct probe *p)
 
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
+	struct bpf_program *program;
 
 	*run_ns = 0;
 	*runs = 0;
-	if (p->stats_fd < 0 ||
-	    bpf_obj_get_info_by_fd(bpf_program__fd(p->skel->progs.on_tick),
-				   &info, &size))
+	if (p->stats_fd < 0)
 		return;
-	*run_ns = info.run_time_ns;
-	*runs = info.run_cnt;
+	bpf_object__for_each_program(program, p->skel->obj)
+	{
+		struct bpf_prog_info info = { 0 };
+		uint32_t size = sizeof(info);
+		int fd = bpf_program__fd(program);
+
+		if (fd < 0 || program == p->skel->progs.on_fork ||
+		    program == p->skel->progs.on_exec ||
+		    program == p->skel->progs.on_exit ||
+		    program == p->skel->progs.on_prctl ||
+		    bpf_obj_get_info_by_fd(fd, &info, &size))
+			continue;
+		*run_ns += info.run_time_ns;
+		*runs += info.run_cnt;
+	}
 }

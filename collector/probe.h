@@ -9,6 +9,7 @@
 #include "bpf/wire.h"
 #include "collector/shape.h"
 #include "collector/trace_probe.h"
+#include "collector/trigger.h"
 #include "store/weft.h"
 
 struct probe;
@@ -18,7 +19,11 @@ struct probe_opts {
 	int cgroup_fd; /* -1: no; else only tasks below it */
 	bool follow_children;
 	bool user_stacks, kernel_stacks;
-	bool attributes;     /* with detail samples */
+	bool attributes;                 /* with detail samples */
+	const struct triggers *triggers; /* borrowed for the call */
+	uint64_t min_block_ns;
+	uint32_t block_states; /* bits by enum weft_block_state */
+	bool only_requests;
 	uint64_t detail_n;   /* 0: no detail; else one in N */
 	uint32_t max_stacks; /* in an epoch */
 	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */
@@ -41,11 +46,18 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 void probe_close(struct probe *p);
 
 /* Attach the process hooks, and the trace probe if there is one. Samples need
- * timers besides. */
+ * hooks.h besides. */
 int probe_attach(struct probe *p, struct weft_err *err) MUST_CHECK;
 
-/* The program that timers fire. Borrowed. */
-struct bpf_program *probe_tick(struct probe *p);
+/* A program of the kernel's side by its name there; it must be one that the
+ * triggers need. Borrowed. */
+struct bpf_program *probe_program(struct probe *p, const char *name);
+
+/* Hooks count between these two, of boot time. What has not ended by then is
+ * added to the ledger of the epoch under way, if blocks were opened. */
+void probe_start(struct probe *p, uint64_t now_ns);
+void probe_stop(struct probe *p, uint64_t now_ns);
+int probe_open_blocks(struct probe *p, struct weft_err *err) MUST_CHECK;
 
 /* Add a target. start_ticks: field 22 of /proc/PID/stat. */
 int probe_add_process(struct probe *p, uint32_t pid, uint64_t start_ticks,
@@ -119,7 +131,8 @@ void probe_ask_again(struct probe *p, const struct weft_identity *who);
 /* Contexts that the trace probe was told, and that found no room. */
 uint64_t probe_contexts_refused(const struct probe *p);
 
-/* Time and runs of the timer's program since load; 0 without self_cost. */
+/* Time and runs of the programs that make samples, since load; 0 without
+ * self_cost. */
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs);
 
 #endif

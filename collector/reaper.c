@@ -9,14 +9,11 @@
 #include "collector/host.h"
 #include "collector/reaper.h"
 
-enum {
-	TIMER_EVENT = 0
-};
-
 struct reaper {
 	struct probe *probe;         /* borrowed */
-	struct timers *timers;       /* borrowed */
+	struct hooks *hooks;         /* borrowed */
 	struct ring_buffer *samples; /* owned */
+	uint32_t n_events;
 	bool self_cost;
 	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
 	uint64_t started_ns, interval_ns;
@@ -66,8 +63,8 @@ static int on_sample(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-int reaper_open(struct reaper **out, struct probe *probe, struct timers *timers,
-		bool self_cost, struct weft_err *err)
+int reaper_open(struct reaper **out, struct probe *probe, struct hooks *hooks,
+		uint32_t n_events, bool self_cost, struct weft_err *err)
 {
 	struct reaper *r = calloc(1, sizeof(*r));
 	int rc;
@@ -76,7 +73,8 @@ int reaper_open(struct reaper **out, struct probe *probe, struct timers *timers,
 	if (!r)
 		return weft_fail(err, -ENOMEM, "cannot record: out of memory");
 	r->probe = probe;
-	r->timers = timers;
+	r->hooks = hooks;
+	r->n_events = n_events;
 	r->self_cost = self_cost;
 	r->samples =
 		ring_buffer__new(probe_samples_fd(probe), on_sample, r, NULL);
@@ -114,9 +112,15 @@ void reaper_consume(struct reaper *r)
 /* Tell the program the periods that hold from an epoch on. */
 static void tell_periods(struct reaper *r, uint32_t epoch)
 {
-	for (uint32_t i = 0; i < timers_count(r->timers); i++)
-		probe_set_period(r->probe, epoch, timers_cpu(r->timers, i),
-				 timers_next_period(r->timers, i));
+	for (uint32_t g = 0; g < hooks_n_timers(r->hooks); g++) {
+		struct timers *t = hooks_timers(r->hooks, g);
+
+		for (uint32_t i = 0; i < timers_count(t); i++)
+			if (timers_are_timers(t))
+				probe_set_period(r->probe, epoch,
+						 timers_cpu(t, i),
+						 timers_next_period(t, i));
+	}
 }
 
 void reaper_start(struct reaper *r, uint64_t self_cpu_ns)
@@ -127,30 +131,52 @@ void reaper_start(struct reaper *r, uint64_t self_cpu_ns)
 	clock_read_offset(&r->clock_offset_ns, &(uint64_t){ 0 });
 }
 
-/* Read the timers, then set them to the periods of the next interval. */
-static int turn_timers(struct reaper *r, struct raw_interval *raw,
+/* Read the perf events of a group, then set them to the periods of the next
+ * interval. */
+static int turn_timers(struct timers *t, struct raw_interval *raw,
 		       const uint64_t *fired, struct weft_err *err)
 {
-	uint32_t n = timers_count(r->timers);
 	int rc = 0;
 
-	raw->cpus = calloc(n, sizeof(*raw->cpus));
-	if (!raw->cpus)
-		return weft_fail(err, -ENOMEM, "cannot record: out of memory");
-	for (uint32_t i = 0; i < n && !rc; i++) {
+	for (uint32_t i = 0; i < timers_count(t) && !rc; i++) {
 		struct timer_due due = { 0 };
 
-		rc = timers_take_due(r->timers, i, &due, err);
-		raw->cpus[i] = (struct store_cpu){
-			.event = TIMER_EVENT,
+		rc = timers_take_due(t, i, &due, err);
+		raw->cpus[raw->n_cpus++] = (struct store_cpu){
+			.event = timers_event(t),
 			.cpu = due.cpu,
-			.period = due.period_ns,
+			.period = due.period,
 			.due = due.due,
 			.fired = fired[due.cpu],
 		};
 	}
-	raw->n_cpus = n;
-	return rc ? rc : timers_apply(r->timers, err);
+	return rc ? rc : timers_apply(t, err);
+}
+
+/* What each event's ledger says, and what the kernel says beside it. */
+static int take_ledgers(struct reaper *r, struct raw_interval *raw,
+			uint32_t epoch, struct weft_err *err)
+{
+	uint64_t fired[WEFT_MAX_EVENTS][WEFT_MAX_CPUS] = { 0 };
+	size_t n = 0;
+	int rc = 0;
+
+	for (uint32_t e = 0; e < r->n_events && !rc; e++) {
+		rc = probe_take_ledger(r->probe, epoch, e, &raw->ledger[e],
+				       fired[e], err);
+		raw->missed[e] = hooks_take_missed(r->hooks, e);
+	}
+	for (uint32_t g = 0; g < hooks_n_timers(r->hooks); g++)
+		n += timers_count(hooks_timers(r->hooks, g));
+	raw->cpus = calloc(n + 1, sizeof(*raw->cpus));
+	if (!raw->cpus && !rc)
+		rc = weft_fail(err, -ENOMEM, "cannot record: out of memory");
+	for (uint32_t g = 0; g < hooks_n_timers(r->hooks) && !rc; g++) {
+		struct timers *t = hooks_timers(r->hooks, g);
+
+		rc = turn_timers(t, raw, fired[timers_event(t)], err);
+	}
+	return rc;
 }
 
 /* When the interval was, and what it cost. */
@@ -184,20 +210,17 @@ static void fill_row(struct reaper *r, uint64_t end_ns, uint64_t self_cpu_ns,
 int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 		struct raw_interval *raw, struct weft_err *err)
 {
-	uint64_t fired[WEFT_MAX_CPUS] = { 0 };
 	uint64_t end_ns;
 	uint32_t epoch;
 	int rc;
 
-	timers_draw(r->timers);
+	for (uint32_t g = 0; g < hooks_n_timers(r->hooks); g++)
+		timers_draw(hooks_timers(r->hooks, g));
 	tell_periods(r, probe_epoch(r->probe) + 1);
 	end_ns = clock_boot_ns();
 	rc = probe_swap(r->probe, &epoch, err);
 	if (!rc)
-		rc = probe_take_ledger(r->probe, epoch, TIMER_EVENT,
-				       &raw->ledger[TIMER_EVENT], fired, err);
-	if (!rc)
-		rc = turn_timers(r, raw, fired, err);
+		rc = take_ledgers(r, raw, epoch, err);
 	if (rc)
 		return rc;
 	reaper_consume(r);

@@ -7,15 +7,16 @@
 #ifndef WEFT_REAPER_H
 #define WEFT_REAPER_H
 
+#include "collector/hooks.h"
 #include "collector/pipeline.h"
 #include "collector/probe.h"
-#include "collector/timer.h"
 
 struct reaper;
 
-/* probe and timers are borrowed. */
-int reaper_open(struct reaper **out, struct probe *probe, struct timers *timers,
-		bool self_cost, struct weft_err *err) MUST_CHECK;
+/* probe and hooks are borrowed. */
+int reaper_open(struct reaper **out, struct probe *probe, struct hooks *hooks,
+		uint32_t n_events, bool self_cost,
+		struct weft_err *err) MUST_CHECK;
 void reaper_close(struct reaper *r); /* NULL is fine */
 
 /* Readable when records are worth fetching with reaper_consume(). Borrowed. */

@@ -324,7 +324,7 @@ static void stop(struct recording *r)
 {
 	if (r->phase != PHASE_SAMPLING)
 		return;
-	timers_disable(r->parts.timers);
+	hooks_stop(r->parts.kernel_hooks);
 	r->phase = PHASE_DRAINING;
 	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
 		       DEADLINE_MS);
@@ -401,7 +401,7 @@ static int start(struct recording *r)
 	int rc;
 
 	reaper_start(r->parts.reaper, self_cpu_ns(r));
-	rc = timers_enable(r->parts.timers, &r->err);
+	rc = hooks_start(r->parts.kernel_hooks, &r->err);
 	if (!rc && r->parts.opts->command)
 		rc = r->parts.command_code = command_go(
 			&r->parts.command, r->parts.opts->command, &r->err);
@@ -478,7 +478,8 @@ int record(const struct record_opts *opts)
 	double seconds;
 	int rc;
 
-	if (opts->hz > timer_max_hz()) {
+	if (triggers_find(&opts->triggers, TRIGGER_TIMER) != WEFT_NO_EVENT &&
+	    opts->hz > timer_max_hz()) {
 		weft_log(
 			WEFT_ERROR,
 			"-F %" PRIu64 " is above the kernel's limit of %" PRIu64

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,8 +21,6 @@ enum {
 
 /* Kernel memory that the maps may take. */
 #define KERNEL_MEMORY_MAX (2ULL << 30)
-
-static const struct store_event record_events[] = { { "cpu-clock", "ns", 0 } };
 
 int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 {
@@ -80,6 +79,23 @@ static void choose_mappings(struct record_parts *p)
 		why);
 }
 
+static void tell_start(const struct record_parts *p, uint64_t memory)
+{
+	const struct triggers *t = &p->opts->triggers;
+	char hz[64] = "";
+	char names[256] = "";
+	size_t at = 0;
+
+	if (triggers_find(t, TRIGGER_TIMER) != WEFT_NO_EVENT)
+		snprintf(hz, sizeof(hz), "%" PRIu64 " Hz ", p->opts->hz);
+	for (uint32_t i = 0; i < t->n && t->n + !*hz > 1; i++)
+		at += (size_t)snprintf(
+			names + at, at < sizeof(names) ? sizeof(names) - at : 0,
+			"%s%s", i ? ", " : "; events: ", t->trigger[i].name);
+	weft_log(WEFT_INFO, "%son %u CPUs, %" PRIu64 " MB of kernel memory%s",
+		 hz, p->cpus.n, memory >> 20, names);
+}
+
 /* What needs privilege: the kernel's side. */
 static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 {
@@ -90,6 +106,10 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.follow_children = o->follow_children && !o->n_tids,
 		.user_stacks = o->user_stacks,
 		.kernel_stacks = o->kernel_stacks,
+		.triggers = &o->triggers,
+		.min_block_ns = o->min_block_ns,
+		.block_states = o->block_states,
+		.only_requests = o->only_requests,
 		.detail_n = o->detail_n,
 		.attributes = o->attributes,
 		.max_stacks = o->max_stacks,
@@ -97,6 +117,11 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.labels = o->labels,
 		.trace_probe = &o->trace_probe,
 		.self_cost = o->self_cost,
+	};
+	struct hooks_opts hooks = {
+		.triggers = &o->triggers,
+		.cpus = &p->cpus,
+		.hz = o->hz,
 	};
 	uint64_t memory = probe_memory(&opts);
 	int rc;
@@ -107,10 +132,9 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 			"refused: %" PRIu64
 			" MB of kernel memory (the limit is %llu MB); lower --max-stacks or --ring-size",
 			memory >> 20, KERNEL_MEMORY_MAX >> 20);
-	weft_log(WEFT_INFO,
-		 "%" PRIu64 " Hz on %u CPUs, %" PRIu64 " MB of kernel memory",
-		 o->hz, p->cpus.n, memory >> 20);
+	tell_start(p, memory);
 	rc = probe_open(&p->probe, &opts, err);
+	hooks.probe = p->probe;
 	if (!rc)
 		choose_mappings(p);
 	if (!rc)
@@ -120,8 +144,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 	if (!rc)
 		rc = kernel_open(&p->kernel, p->binaries, err);
 	if (!rc)
-		rc = timers_open(&p->timers, probe_tick(p->probe), &p->cpus,
-				 o->hz, err);
+		rc = hooks_open(&p->kernel_hooks, &hooks, err);
 	if (!rc)
 		rc = probe_attach(p->probe, err);
 	if (!rc && kernel_is_hidden(p->kernel))
@@ -135,13 +158,13 @@ static int open_store(struct record_parts *p, struct store **out,
 		      struct weft_err *err)
 {
 	const struct record_opts *o = p->opts;
-	struct store_event event = record_events[0];
+	struct store_event events[WEFT_MAX_EVENTS];
 	struct host host;
 	struct store_opts opts = {
 		.path = o->output,
 		.append = o->append,
-		.events = &event,
-		.n_events = 1,
+		.events = events,
+		.n_events = o->triggers.n,
 		.words = {
 			.ledger_entry = ledger_names,
 			.n_ledger_entry = LEDGER_ENTRIES,
@@ -155,7 +178,17 @@ static int open_store(struct record_parts *p, struct store **out,
 	};
 
 	host_read(&host);
-	event.requested_hz = o->hz;
+	for (uint32_t i = 0; i < o->triggers.n; i++) {
+		const struct trigger *t = &o->triggers.trigger[i];
+
+		events[i] = (struct store_event){
+			.name = t->name,
+			.unit = trigger_unit(t),
+			.requested_hz = t->kind == TRIGGER_TIMER ? o->hz : 0,
+			.is_by_size = trigger_is_by_size(t),
+			.tau_ns = t->tau_ns,
+		};
+	}
 	opts.recording = (struct store_recording){
 		.started_ns = clock_unix_ns(),
 		.host = host.name,
@@ -248,10 +281,13 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		.binaries = p->binaries,
 		.jit = p->jit,
 	};
-	rc = pipeline_open(&p->pipeline, ARRAY_LEN(record_events),
+	for (uint32_t i = 0; i < p->opts->triggers.n; i++)
+		p->resolver.is_hook[i] =
+			!trigger_is_perf_event(&p->opts->triggers.trigger[i]);
+	rc = pipeline_open(&p->pipeline, p->opts->triggers.n,
 			   p->opts->max_wal_bytes, &p->resolver, p->writer,
 			   err);
-	if (!rc && p->opts->detail_n)
+	if (!rc && (p->opts->detail_n || p->opts->only_requests))
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
 				    p->inspect, p->procs, err);
 	p->resolver.discovery = p->discovery;
@@ -263,8 +299,8 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		rc = open_receiver(p, err);
 	if (rc)
 		return rc;
-	return reaper_open(&p->reaper, p->probe, p->timers, p->opts->self_cost,
-			   err);
+	return reaper_open(&p->reaper, p->probe, p->kernel_hooks,
+			   p->opts->triggers.n, p->opts->self_cost, err);
 }
 
 int record_parts_open(struct record_parts *p, struct weft_err *err)
@@ -328,8 +364,7 @@ void record_parts_warm_up(struct record_parts *p)
 void record_parts_close(struct record_parts *p, bool is_aborted,
 			struct weft_err *err)
 {
-	if (p->timers)
-		timers_close(p->timers);
+	hooks_close(p->kernel_hooks);
 	discovery_close(p->discovery);
 	receiver_close(p->receiver);
 	inspect_close(p->inspect);

@@ -12,6 +12,7 @@
 
 #include "collector/command.h"
 #include "collector/discovery.h"
+#include "collector/hooks.h"
 #include "collector/jit.h"
 #include "collector/mapping_lists.h"
 #include "collector/naming.h"
@@ -21,7 +22,6 @@
 #include "collector/reaper.h"
 #include "collector/receiver.h"
 #include "collector/sideband.h"
-#include "collector/timer.h"
 #include "collector/unwind_tables.h"
 #include "collector/writer.h"
 
@@ -53,7 +53,7 @@ struct record_parts {
 	struct binaries *binaries;
 	struct kernel *kernel;
 	struct sideband *sideband;
-	struct timers *timers;
+	struct hooks *kernel_hooks;
 	struct inspect *inspect;
 	struct procs *procs;
 	struct writer *writer;

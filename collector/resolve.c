@@ -149,8 +149,26 @@ static int add_frame(struct work *w, const struct batch_code *code,
 	return rc;
 }
 
+/* Code of tracing itself. It is on top of the stack where a hook took it, and
+ * no part of what was going on. */
+static bool is_tracing(const char *name)
+{
+	static const char *const begins[] = {
+		"bpf_prog_",    "bpf_trace_run",   "__bpf_trace_",
+		"__traceiter_", "bpf_trampoline_", "trace_call_bpf",
+		"perf_trace_",  "perf_call_bpf_",  "perf_syscall_",
+		"kprobe_",      "__kprobe_",       "kretprobe_",
+		"ftrace_",      "bpf_get_stack",
+	};
+
+	for (size_t i = 0; name && i < ARRAY_LEN(begins); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
 static int add_kernel_frames(struct work *w, const struct shape_stack *s,
-			     struct stack_work *out)
+			     uint32_t event, struct stack_work *out)
 {
 	const uint64_t *address = w->h->shape.addresses + s->first;
 	int rc = 0;
@@ -165,6 +183,8 @@ static int add_kernel_frames(struct work *w, const struct shape_stack *s,
 		code.binary = place.binary;
 		code.address = place.offset;
 		code.name = place.name;
+		if (w->r->is_hook[event] && !out->n && is_tracing(place.name))
+			continue;
 		rc = add_frame(w, &code, out);
 	}
 	return rc;
@@ -243,11 +263,11 @@ static enum store_stack_status status_of(const struct shape_stack *s)
 }
 
 static int resolve_stack(struct work *w, const struct shape_stack *s,
-			 struct proc *proc, struct stack_work *work,
-			 uint32_t *out)
+			 uint32_t event, struct proc *proc,
+			 struct stack_work *work, uint32_t *out)
 {
 	const uint64_t *user = w->h->shape.addresses + s->first + s->n_kernel;
-	int rc = add_kernel_frames(w, s, work);
+	int rc = add_kernel_frames(w, s, event, work);
 
 	for (size_t i = 0; i < s->n_user && !rc; i++)
 		rc = add_user_frame(w, proc, lookup_address(s, user, i), work);
@@ -296,6 +316,17 @@ static int tell_ledger(struct work *w, const struct shape_count *c,
 	return rc;
 }
 
+/* A stack that the kernel has nothing of: nobody walked it, or it found no
+ * room. */
+static int resolve_absent(struct work *w, const struct weft_stack_key *key,
+			  uint32_t *out)
+{
+	bool was_taken = key->word[0] || key->word[1] != WEFT_KEY_NOT_TAKEN;
+
+	return batch_stack(w->b, was_taken ? STORE_LOST : STORE_NOT_TAKEN,
+			   WEFT_END_NO_USER, NULL, 0, out);
+}
+
 /* Resolve one count into *at. Returns 0 or why it found no room. */
 static int place_count(struct work *w, const struct shape_count *c,
 		       struct resolved *at)
@@ -310,9 +341,8 @@ static int place_count(struct work *w, const struct shape_count *c,
 	rc = batch_process(w->b, proc, &at->process);
 	if (rc)
 		return rc;
-	rc = s ? resolve_stack(w, s, proc, &work, &at->stack)
-	       : batch_stack(w->b, STORE_LOST, WEFT_END_NO_USER, NULL, 0,
-			     &at->stack);
+	rc = s ? resolve_stack(w, s, c->key.event, proc, &work, &at->stack)
+	       : resolve_absent(w, &c->key.stack, &at->stack);
 	if (rc)
 		return rc;
 	attributes_of_process(proc->attributes, w->b, at->process);

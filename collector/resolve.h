@@ -43,6 +43,9 @@ struct resolver {
 	struct binaries *binaries;
 	struct jit *jit;
 	struct discovery *discovery; /* NULL: no details, so no context */
+	/* By event: its stacks were taken by a hook in the kernel, which is on
+	 * top of them and left out. */
+	bool is_hook[WEFT_MAX_EVENTS];
 };
 
 /* Ask for what the harvest needs and is not known: mappings of processes that

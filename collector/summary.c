@@ -14,7 +14,8 @@ static const struct {
 } losses[] = {
 	{ WEFT_LOST_COUNTS_FULL,
 	  "samples not counted: too many stacks in an interval (raise --max-stacks)" },
-	{ WEFT_LOST_BUSY, "samples not counted: the count table was locked" },
+	{ WEFT_LOST_BUSY,
+	  "samples not counted: the count table, or memory, was not to be had at once" },
 	{ WEFT_STACK_LOST,
 	  "samples counted without their stack: too many stacks in an interval (raise --max-stacks)" },
 	{ WEFT_LOST_RING_FULL,
@@ -30,13 +31,11 @@ static const struct {
 	  "samples with an unknown frame: its mapping changed within the interval" },
 };
 
-static void log_rate(const struct pipeline_totals *t,
-		     const struct record_opts *opts, double seconds,
-		     uint32_t cpus)
+static void log_rate(uint64_t fired, const struct record_opts *opts,
+		     double seconds, uint32_t cpus)
 {
 	double asked = (double)opts->hz * cpus * seconds;
-	double share =
-		asked > 0 ? 100 * (double)t->ledger[WEFT_FIRED] / asked : 100;
+	double share = asked > 0 ? 100 * (double)fired / asked : 100;
 
 	if (share < 98 && seconds >= 1)
 		weft_log(
@@ -45,30 +44,48 @@ static void log_rate(const struct pipeline_totals *t,
 			share);
 }
 
+static void log_event(const struct trigger *event, const char *name,
+		      const struct pipeline_total *ledger)
+{
+	weft_log(WEFT_INFO,
+		 "%s%s%" PRIu64 " samples counted, %" PRIu64 " idle, %" PRIu64
+		 " stored in detail",
+		 name, *name ? ": " : "", ledger[WEFT_COUNTED].count,
+		 ledger[WEFT_IDLE].count, ledger[LEDGER_STORED].count);
+	for (size_t i = 0; i < ARRAY_LEN(losses); i++)
+		if (ledger[losses[i].entry].count)
+			weft_log(WEFT_WARN, "%s%s%" PRIu64 " %s", name,
+				 *name ? ": " : "",
+				 ledger[losses[i].entry].count, losses[i].text);
+	if (!ledger[WEFT_COUNTED].count)
+		weft_log(WEFT_WARN, "%s%sno samples: %s", name,
+			 *name ? ": " : "",
+			 event->kind == TRIGGER_TIMER
+				 ? "the targets did not run on the sampled CPUs"
+				 : "it did not happen in the targets");
+}
+
 void summary_log(const struct pipeline_totals *t,
 		 const struct record_opts *opts, double seconds, uint32_t cpus)
 {
-	weft_log(WEFT_INFO,
-		 "%.1f s in %" PRIu64 " interval%s: %" PRIu64
-		 " samples counted, %" PRIu64 " idle, %" PRIu64
-		 " stored in detail; in '%s'",
+	const struct triggers *events = &opts->triggers;
+	uint32_t timer = triggers_find(events, TRIGGER_TIMER);
+
+	weft_log(WEFT_INFO, "%.1f s in %" PRIu64 " interval%s; in '%s'",
 		 seconds, t->intervals, t->intervals == 1 ? "" : "s",
-		 t->ledger[WEFT_COUNTED], t->ledger[WEFT_IDLE],
-		 t->ledger[LEDGER_STORED], opts->output);
-	for (size_t i = 0; i < ARRAY_LEN(losses); i++)
-		if (t->ledger[losses[i].entry])
-			weft_log(WEFT_WARN, "%" PRIu64 " %s",
-				 t->ledger[losses[i].entry], losses[i].text);
-	log_rate(t, opts, seconds, cpus);
+		 opts->output);
+	for (uint32_t i = 0; i < events->n; i++)
+		log_event(&events->trigger[i],
+			  events->n > 1 ? events->trigger[i].name : "",
+			  t->ledger[i]);
+	if (timer != WEFT_NO_EVENT)
+		log_rate(t->ledger[timer][WEFT_FIRED].count, opts, seconds,
+			 cpus);
 	if (t->wrong_intervals)
 		weft_log(WEFT_WARN,
 			 "the ledger does not add up in %" PRIu64
 			 " intervals: see `weft loss`",
 			 t->wrong_intervals);
-	if (!t->ledger[WEFT_COUNTED])
-		weft_log(
-			WEFT_WARN,
-			"no samples: the targets did not run on the sampled CPUs");
 }
 
 void summary_log_tables(const struct unwind_tables *tables)

@@ -13,21 +13,19 @@
 
 #include "collector/timer.h"
 
-enum {
-	NS_PER_S = 1000000000
-};
-
 struct timer {
 	uint32_t cpu;
 	int fd;                /* the link's, once there is one; else -1 */
 	struct bpf_link *link; /* owned */
-	uint64_t period_ns, next_period_ns;
-	uint64_t counted_ns; /* what the event had counted at the last take */
-	uint64_t carry_ns;   /* counted, but less than a period */
+	uint64_t period, next_period;
+	uint64_t counted; /* what the event had counted at the last take */
+	uint64_t carry;   /* counted, but less than a period */
 };
 
 struct timers {
-	uint64_t nominal_ns;
+	uint32_t event;
+	bool is_timer;
+	uint64_t nominal;
 	uint32_t n;
 	struct timer timer[];
 };
@@ -103,13 +101,14 @@ uint64_t timer_max_hz(void)
 	return hz;
 }
 
-static int open_event(uint32_t cpu, uint64_t period_ns)
+static int open_event(const struct timers_opts *opts, uint32_t cpu,
+		      uint64_t period)
 {
 	struct perf_event_attr attr = {
 		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = period_ns,
+		.type = opts->type,
+		.config = opts->config,
+		.sample_period = period,
 		.disabled = 1,
 	};
 	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
@@ -118,28 +117,41 @@ static int open_event(uint32_t cpu, uint64_t period_ns)
 	return fd < 0 ? -errno : fd;
 }
 
-static int open_timer(struct timer *t, struct bpf_program *program,
-		      uint64_t period_ns, struct weft_err *err)
+static int fail_open(const struct timers_opts *opts, uint32_t cpu, int rc,
+		     struct weft_err *err)
 {
-	int fd = open_event(t->cpu, period_ns);
-
-	if (fd == -EACCES || fd == -EPERM)
+	if (rc == -EACCES || rc == -EPERM)
 		return weft_fail(
 			err, -EPERM,
-			"cannot open the timer of CPU %u: %s; it needs CAP_PERFMON (or root)",
-			t->cpu, strerror(-fd));
+			"cannot open %s of CPU %u: %s; it needs CAP_PERFMON (or root)",
+			opts->name, cpu, strerror(-rc));
+	if (opts->type != PERF_TYPE_SOFTWARE &&
+	    (rc == -ENOENT || rc == -ENODEV || rc == -EOPNOTSUPP))
+		return weft_fail(
+			err, -ENODEV,
+			"this machine has no hardware counter for '%s' (many virtual machines have none at all); -e cpu-clock samples by time instead",
+			opts->name);
+	return weft_fail(err, rc, "cannot open %s of CPU %u: %s", opts->name,
+			 cpu, strerror(-rc));
+}
+
+static int open_timer(struct timer *t, const struct timers_opts *opts,
+		      struct weft_err *err)
+{
+	LIBBPF_OPTS(bpf_perf_event_opts, attach, .bpf_cookie = opts->event);
+	int fd = open_event(opts, t->cpu, t->period);
+
 	if (fd < 0)
-		return weft_fail(err, fd, "cannot open the timer of CPU %u: %s",
-				 t->cpu, strerror(-fd));
+		return fail_open(opts, t->cpu, fd, err);
 	/* Attaching would enable the event at once: the caller says when. */
-	t->link = bpf_program__attach_perf_event(program, fd);
+	t->link =
+		bpf_program__attach_perf_event_opts(opts->program, fd, &attach);
 	if (!t->link) {
 		int rc = -errno;
 
 		close(fd);
-		return weft_fail(err, rc,
-				 "cannot attach to the timer of CPU %u: %s",
-				 t->cpu, strerror(-rc));
+		return weft_fail(err, rc, "cannot attach to %s of CPU %u: %s",
+				 opts->name, t->cpu, strerror(-rc));
 	}
 	t->fd = fd; /* the link now owns it */
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -147,9 +159,10 @@ static int open_timer(struct timer *t, struct bpf_program *program,
 	return 0;
 }
 
-int timers_open(struct timers **out, struct bpf_program *program,
-		const struct cpu_list *cpus, uint64_t hz, struct weft_err *err)
+int timers_open(struct timers **out, const struct timers_opts *opts,
+		struct weft_err *err)
 {
+	const struct cpu_list *cpus = opts->cpus;
 	struct timers *t =
 		calloc(1, sizeof(*t) + cpus->n * sizeof(t->timer[0]));
 	int rc = 0;
@@ -158,18 +171,18 @@ int timers_open(struct timers **out, struct bpf_program *program,
 	if (!t)
 		return weft_fail(err, -ENOMEM,
 				 "cannot open timers: out of memory");
-	t->nominal_ns = NS_PER_S / hz;
+	t->event = opts->event;
+	t->is_timer = opts->is_timer;
+	t->nominal = opts->period;
 	t->n = cpus->n;
 	for (uint32_t i = 0; i < t->n; i++) {
 		t->timer[i].cpu = cpus->cpu[i];
 		t->timer[i].fd = -1;
-		t->timer[i].period_ns = t->nominal_ns;
 	}
 	timers_draw(t);
 	for (uint32_t i = 0; i < t->n && !rc; i++) {
-		t->timer[i].period_ns = t->timer[i].next_period_ns;
-		rc = open_timer(&t->timer[i], program, t->timer[i].period_ns,
-				err);
+		t->timer[i].period = t->timer[i].next_period;
+		rc = open_timer(&t->timer[i], opts, err);
 	}
 	if (rc) {
 		timers_close(t);
@@ -197,18 +210,31 @@ static uint32_t random_u32(void)
 	return r;
 }
 
+uint32_t timers_event(const struct timers *t)
+{
+	return t->event;
+}
+
+bool timers_are_timers(const struct timers *t)
+{
+	return t->is_timer;
+}
+
+static void wait_for_phase(const struct timers *t)
+{
+	uint64_t most_ns = t->nominal < 1000000 ? t->nominal : 1000000;
+	struct timespec phase = {
+		.tv_nsec = (long)((uint64_t)random_u32() * most_ns >> 32),
+	};
+
+	nanosleep(&phase, NULL);
+}
+
 int timers_enable(struct timers *t, struct weft_err *err)
 {
 	for (uint32_t i = 0; i < t->n; i++) {
-		struct timespec phase = {
-			.tv_nsec = (long)((uint64_t)random_u32() *
-						  (t->nominal_ns < 1000000
-							   ? t->nominal_ns
-							   : 1000000) >>
-					  32),
-		};
-
-		nanosleep(&phase, NULL);
+		if (t->is_timer)
+			wait_for_phase(t);
 		if (ioctl(t->timer[i].fd, PERF_EVENT_IOC_ENABLE, 0)) {
 			int rc = -errno;
 
@@ -228,17 +254,18 @@ void timers_disable(struct timers *t)
 
 void timers_draw(struct timers *t)
 {
-	uint64_t spread = t->nominal_ns / 10; /* 5 % to either side */
+	/* 5 % to either side */
+	uint64_t spread = t->is_timer ? t->nominal / 10 : 0;
 
 	for (uint32_t i = 0; i < t->n; i++)
-		t->timer[i].next_period_ns =
-			t->nominal_ns - spread / 2 +
+		t->timer[i].next_period =
+			t->nominal - spread / 2 +
 			((uint64_t)random_u32() * (spread + 1) >> 32);
 }
 
 uint64_t timers_next_period(const struct timers *t, uint32_t i)
 {
-	return t->timer[i].next_period_ns;
+	return t->timer[i].next_period;
 }
 
 uint32_t timers_cpu(const struct timers *t, uint32_t i)
@@ -248,12 +275,13 @@ uint32_t timers_cpu(const struct timers *t, uint32_t i)
 
 int timers_apply(struct timers *t, struct weft_err *err)
 {
+	if (!t->is_timer)
+		return 0; /* their period stays */
 	for (uint32_t i = 0; i < t->n; i++) {
 		struct timer *timer = &t->timer[i];
 
-		timer->period_ns = timer->next_period_ns;
-		if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD,
-			  &timer->period_ns)) {
+		timer->period = timer->next_period;
+		if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD, &timer->period)) {
 			int rc = -errno;
 
 			return weft_fail(err, rc,
@@ -282,13 +310,13 @@ int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
 		return weft_fail(err, rc, "cannot read the timer of CPU %u: %s",
 				 timer->cpu, strerror(-rc));
 	}
-	timer->carry_ns += counted - timer->counted_ns;
-	timer->counted_ns = counted;
+	timer->carry += counted - timer->counted;
+	timer->counted = counted;
 	*out = (struct timer_due){
 		.cpu = timer->cpu,
-		.period_ns = timer->period_ns,
-		.due = timer->carry_ns / timer->period_ns,
+		.period = timer->period,
+		.due = timer->carry / timer->period,
 	};
-	timer->carry_ns %= timer->period_ns;
+	timer->carry %= timer->period;
 	return 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The timers that fire samples: one cpu-clock event per CPU, with a fixed
- * period that starts at a random phase and is drawn anew each interval,
- * against lockstep with the workload (a bias that no interval shows).
+ * The perf events that fire samples, one per CPU and event: timers and
+ * counters. A timer has a fixed period that starts at a random phase and is
+ * drawn anew each interval, against lockstep with the workload (a bias that no
+ * interval shows).
  */
 #ifndef WEFT_TIMER_H
 #define WEFT_TIMER_H
@@ -29,20 +30,37 @@ int cpu_list_online(struct cpu_list *out, struct weft_err *err) MUST_CHECK;
  * above it is refused by us, since the kernel checks only frequencies. */
 uint64_t timer_max_hz(void);
 
-/* Open a disabled timer per CPU that runs program (borrowed while open). */
-int timers_open(struct timers **out, struct bpf_program *program,
-		const struct cpu_list *cpus, uint64_t hz,
+struct timers_opts {
+	const char *name; /* of the event, for messages; borrowed */
+	uint32_t event;   /* its number: the program's cookie */
+	uint32_t type;    /* of struct perf_event_attr */
+	uint64_t config;
+	uint64_t period; /* ns, or what is counted; of a timer nominal */
+	bool is_timer;
+	struct bpf_program *program; /* borrowed while open */
+	const struct cpu_list *cpus; /* borrowed for the call */
+};
+
+/*
+ * Open a disabled perf event per CPU that runs the program. -ENODEV: the
+ * machine has no such event, which err says, and what to take instead; -EPERM:
+ * it may not be used.
+ */
+int timers_open(struct timers **out, const struct timers_opts *opts,
 		struct weft_err *err) MUST_CHECK;
 void timers_close(struct timers *t); /* NULL is fine */
 
-/* Start them, each at a random phase. */
+uint32_t timers_event(const struct timers *t);
+bool timers_are_timers(const struct timers *t); /* else counters */
+
+/* Start them; timers each at a random phase. */
 int timers_enable(struct timers *t, struct weft_err *err) MUST_CHECK;
 void timers_disable(struct timers *t);
 
 /*
  * Draw the next interval's period for each CPU: uniform within 5 % of the
- * asked one. timers_period() tells it; timers_apply() sets it in the kernel,
- * just after the epoch swap.
+ * asked one; of counters always that. timers_next_period() tells it;
+ * timers_apply() sets it in the kernel, just after the epoch swap.
  */
 void timers_draw(struct timers *t);
 uint64_t timers_next_period(const struct timers *t, uint32_t i);
@@ -53,7 +71,7 @@ int timers_apply(struct timers *t, struct weft_err *err) MUST_CHECK;
  * its CPU, its period, and how often it was due since the last call. */
 struct timer_due {
 	uint32_t cpu;
-	uint64_t period_ns;
+	uint64_t period;
 	uint64_t due;
 };
 uint32_t timers_count(const struct timers *t);

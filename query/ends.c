@@ -8,7 +8,7 @@
 static const char *const status_words[ENDS_STATUSES] = {
 	[ENDS_COMPLETE] = "complete", [ENDS_TRUNCATED] = "truncated",
 	[ENDS_BROKEN] = "broken",     [ENDS_LOST] = "lost",
-	[ENDS_NO_USER] = "no_user",
+	[ENDS_NO_USER] = "no_user",   [ENDS_NOT_TAKEN] = "not_taken",
 };
 
 /* The first stands for NULL, the second for words of another version. */

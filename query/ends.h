@@ -3,7 +3,8 @@
  * Whether the stacks of some samples are whole, and why not: sums by status,
  * and of the broken by why the walk over user frames ended. Shares are of the
  * samples with a user stack; those of kernel threads and of programs that are
- * being replaced (no_user) have none that could be whole.
+ * being replaced (no_user) have none that could be whole, and of calls only
+ * some have theirs taken (not_taken).
  */
 #ifndef WEFT_ENDS_H
 #define WEFT_ENDS_H
@@ -18,6 +19,7 @@ enum ends_status {
 	ENDS_BROKEN,
 	ENDS_LOST,
 	ENDS_NO_USER,
+	ENDS_NOT_TAKEN,
 	ENDS_STATUSES
 };
 

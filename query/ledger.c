@@ -11,14 +11,15 @@
 static const struct {
 	const char *name, *text;
 } meanings[] = {
-	{ "due", "firings by the timers' own count" },
+	{ "due", "firings by the kernel's own count" },
 	{ "fired", "firings that the program saw" },
-	{ "not_run", "due, but not seen: idle CPU, or timer late" },
+	{ "not_run", "due, but not seen: idle CPU, timer late, or left out by "
+		     "the kernel while another program ran" },
 	{ "counted", "samples: firings counted with a stack" },
 	{ "filtered", "firings on what was not to be recorded" },
 	{ "idle", "firings on an idle CPU" },
 	{ "lost_counts_full", "no room to count: raise --max-stacks" },
-	{ "lost_busy", "not counted: the table was locked" },
+	{ "lost_busy", "not counted: table locked, or no memory at once" },
 	{ "lost_counts_discarded", "samples dropped: the file was too slow" },
 	{ "selected", "samples chosen for detail" },
 	{ "passed_over", "samples not chosen for detail" },
@@ -36,6 +37,10 @@ static const struct {
 			  "or none: its perf map was not read in time" },
 	{ "ambiguous_map", "samples with a frame whose mapping changed" },
 	{ "sideband_lost", "news of processes that found no room" },
+	{ "open_at_start", "blocks that began before recording: their time in "
+			   "it is no sample" },
+	{ "open_at_end", "blocks and waits that had not ended when recording "
+			 "did: the same" },
 	{ "probe_deferred", "looks for trace context that were put off" },
 	{ "context_failing", "processes given up for a minute or more: their "
 			     "context could hardly ever be read" },

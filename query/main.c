@@ -14,6 +14,7 @@ static int cmd_record(int argc, char **argv);
 static int cmd_symbolize(int argc, char **argv);
 static int cmd_import_spans(int argc, char **argv);
 static int cmd_doctor(int argc, char **argv);
+static int cmd_list(int argc, char **argv);
 
 static const struct command {
 	const char *name;
@@ -21,6 +22,7 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{ "record", cmd_record, "sample this machine into a file" },
+	{ "list", cmd_list, "what can be recorded: events, functions" },
 	{ "top", cmd_top, "where the time went: functions, stacks, threads" },
 	{ "traces", cmd_traces, "the requests that used most CPU time" },
 	{ "trace", cmd_trace, "one request: its stacks against everyone's" },
@@ -90,6 +92,14 @@ static int cmd_import_spans(int argc, char **argv)
 static int cmd_doctor(int argc, char **argv)
 {
 	static char name[] = "weft-doctor";
+
+	(void)argc;
+	return exec_program(name, argv);
+}
+
+static int cmd_list(int argc, char **argv)
+{
+	static char name[] = "weft-list";
 
 	(void)argc;
 	return exec_program(name, argv);

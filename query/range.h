@@ -26,7 +26,7 @@ struct range_part {
 struct range {
 	struct range_part *parts; /* owned */
 	size_t n_parts;
-	char event[64];
+	char event[256];
 	char unit[16];
 	bool is_whole; /* every interval of its recordings */
 	bool is_all;   /* every event and interval of the file */

@@ -25,7 +25,10 @@ WHERE s.time_ns BETWEEN ?5 AND ?6 AND s.event_id = ?1
 ORDER BY s.time_ns, s.id;
 
 -- name: sequence_leaf
-SELECT iif(k.status = 'lost', '[stack lost]', iif(k.depth = 0, '[no frames]', (
-  SELECT name FROM frame_text WHERE frame_id = (
-    SELECT frame_id FROM stack_node WHERE id = k.id))))
+SELECT CASE
+  WHEN k.status = 'lost' THEN '[stack lost]'
+  WHEN k.status = 'not_taken' THEN '[stack not taken]'
+  WHEN k.depth = 0 THEN '[no frames]'
+  ELSE (SELECT name FROM frame_text WHERE frame_id = (
+    SELECT frame_id FROM stack_node WHERE id = k.id)) END
 FROM stack k WHERE k.id = ?1;

@@ -57,7 +57,7 @@ struct stacks {
 	struct tally *sums;      /* owned: per node, while summing */
 	struct stacks_row *rows; /* owned: per label */
 	struct stacks_quality quality;
-	uint32_t lost_label;
+	uint32_t lost_label, not_taken_label;
 };
 
 static struct node *nodes(const struct stacks *s)
@@ -264,7 +264,7 @@ static int load_stack(struct stacks *s, sqlite3_stmt *stmt)
 	k->status = ends_parse_status(column_text(stmt, 1));
 	k->reason =
 		ends_parse_reason((const char *)sqlite3_column_text(stmt, 3));
-	if (k->status == ENDS_LOST)
+	if (k->status == ENDS_LOST || k->status == ENDS_NOT_TAKEN)
 		k->depth = 0;
 	k->node = k->depth ? find(&s->nodes, sizeof(struct node), k->id) : NONE;
 	return 0;
@@ -305,6 +305,9 @@ int stacks_load(struct stacks **out, struct db *db, struct weft_err *err)
 	rc = intern(s, "", NONE, &nowhere);
 	if (!rc)
 		rc = intern(s, "[stack lost]", nowhere, &s->lost_label);
+	if (!rc)
+		rc = intern(s, "[stack not taken]", nowhere,
+			    &s->not_taken_label);
 	if (rc) {
 		weft_fail(err, rc, "out of memory");
 		goto fail;
@@ -447,7 +450,8 @@ static void walk(struct stacks *s, uint32_t root, enum stacks_by by)
 static void add_self(struct stacks *s, const struct stack *k, enum stacks_by by)
 {
 	const struct frame *leaf = frame_of(s, k->node);
-	uint32_t label = s->lost_label;
+	uint32_t label = k->status == ENDS_NOT_TAKEN ? s->not_taken_label
+						     : s->lost_label;
 
 	if (leaf)
 		label = label_at(s, leaf, 0, by);
@@ -516,8 +520,9 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 	if (!k)
 		return 0;
 	if (k->status == ENDS_LOST || k->node == NONE) {
-		names[0] =
-			k->status == ENDS_LOST ? "[stack lost]" : "[no frames]";
+		names[0] = k->status == ENDS_LOST        ? "[stack lost]"
+			   : k->status == ENDS_NOT_TAKEN ? "[stack not taken]"
+							 : "[no frames]";
 		return 1;
 	}
 	for (at = k->node, depth = k->depth; at != NONE && depth > 0; depth--) {

@@ -69,7 +69,7 @@ static int check_where(const struct store *st, const struct store_batch *b,
 	for (i = 0; i < b->n_stacks; i++) {
 		s = &b->stacks[i];
 		if ((unsigned)s->status >= STORE_STACK_STATUSES ||
-		    (s->status != STORE_LOST && s->end >= st->n_walk_ends) ||
+		    (s->status < STORE_LOST && s->end >= st->n_walk_ends) ||
 		    s->first > b->n_stack_frames ||
 		    s->depth > b->n_stack_frames - s->first)
 			return refuse("stack", i, err);

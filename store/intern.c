@@ -33,12 +33,13 @@ static const char *const kind_word[STORE_BINARY_KINDS] = {
 static const char *const status_word[STORE_STACK_STATUSES] = {
 	[STORE_COMPLETE] = "complete", [STORE_TRUNCATED] = "truncated",
 	[STORE_BROKEN] = "broken",     [STORE_NO_USER] = "no_user",
-	[STORE_LOST] = "lost",
+	[STORE_LOST] = "lost",         [STORE_NOT_TAKEN] = "not_taken",
 };
 
 /*
  * Roots for each reason: room for as many statuses. Those above -ROOTS_OF_END
- * are of stacks without a reason: the lost, and all of schema 1.
+ * are of stacks without a reason: the lost, those not taken, and all of schema
+ * 1.
  */
 enum {
 	ROOTS_OF_END = 16
@@ -258,7 +259,7 @@ static int64_t root_of(const struct store_stack *stack)
 {
 	int64_t root = stack->status;
 
-	if (stack->status != STORE_LOST)
+	if (stack->status < STORE_LOST)
 		root += ROOTS_OF_END * ((int64_t)stack->end + 1);
 	return -root;
 }
@@ -288,10 +289,10 @@ static int intern_stack(struct store *st, const struct store_batch *b,
 	sqlite3_bind_text(stmt, 2, status_word[stack->status], -1,
 			  SQLITE_STATIC);
 	sqlite3_bind_int64(stmt, 3, stack->depth);
-	sqlite3_bind_text(
-		stmt, 4,
-		stack->status == STORE_LOST ? NULL : st->walk_end[stack->end],
-		-1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 4,
+			  stack->status < STORE_LOST ? st->walk_end[stack->end]
+						     : NULL,
+			  -1, SQLITE_STATIC);
 	return store_run(st, stmt, err);
 }
 

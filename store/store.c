@@ -109,6 +109,10 @@ static int add_events(struct store *st, const struct store_event *events,
 					   (int64_t)events[i].requested_hz);
 		else
 			sqlite3_bind_null(stmt, 4);
+		if (events[i].is_by_size)
+			sqlite3_bind_int64(stmt, 5, (int64_t)events[i].tau_ns);
+		else
+			sqlite3_bind_null(stmt, 5);
 		rc = store_run(st, stmt, err);
 		if (i == 0)
 			st->first_event_id =

@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 4
+#define STORE_SCHEMA_VERSION 5
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -35,6 +35,8 @@ struct store_event {
 	const char *name;
 	const char *unit;      /* "ns", "calls" or "events" */
 	uint64_t requested_hz; /* 0: not a timer */
+	bool is_by_size;       /* chosen for detail by tau_ns */
+	uint64_t tau_ns;       /* see table event */
 };
 
 /* Names that small numbers in rows stand for; see the tables they fill. */
@@ -105,7 +107,8 @@ enum store_stack_status {
 	STORE_TRUNCATED,
 	STORE_BROKEN,
 	STORE_NO_USER,
-	STORE_LOST, /* counted, but the stack found no room */
+	STORE_LOST,      /* counted, but the stack found no room */
+	STORE_NOT_TAKEN, /* counted; nobody walked the stack */
 	STORE_STACK_STATUSES
 };
 
@@ -165,8 +168,9 @@ struct store_frame {
 
 struct store_stack {
 	enum store_stack_status status;
-	uint8_t end;    /* index into store_words.walk_end; of a lost stack
-			   nothing is stored */
+	uint8_t end;    /* index into store_words.walk_end; of a stack
+			   without frames for one of the last two
+			   reasons nothing is stored */
 	uint32_t first; /* index into stack_frames; leaf first */
 	uint32_t depth;
 };

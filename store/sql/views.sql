@@ -8,6 +8,7 @@
 --   name                its function; kernel functions end in _[k]
 --   [file+0xoffset]     it has no name; in the kernel also with _[k]
 --   [stack lost]        the whole stack: counted, but it found no room
+--   [stack not taken]   the whole stack: of calls only some have theirs taken
 --   [truncated]         stands for the callers beyond the depth limit
 --   [broken]            stands for the callers that could not be found
 -- In `folded` text `;` separates frames, root first, so within a name `;`
@@ -104,6 +105,7 @@ CREATE VIEW stack_text AS
     s.id AS stack_id,
     CASE
       WHEN s.status = 'lost' THEN '[stack lost]'
+      WHEN s.status = 'not_taken' THEN '[stack not taken]'
       WHEN s.depth = 0 THEN '[no frames]'
       ELSE iif(s.status IN ('truncated', 'broken'),
                '[' || s.status || '];', '') || (
@@ -150,6 +152,7 @@ CREATE VIEW samples AS
     k.status AS stack_status,
     CASE
       WHEN k.status = 'lost' THEN '[stack lost]'
+      WHEN k.status = 'not_taken' THEN '[stack not taken]'
       WHEN k.depth = 0 THEN '[no frames]'
       ELSE (SELECT f.name FROM frame_text f
              WHERE f.frame_id = (SELECT n.frame_id FROM stack_node n

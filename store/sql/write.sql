@@ -12,8 +12,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10);
 UPDATE recording SET ended_ns = ?2 WHERE id = ?1;
 
 -- name: event_add
-INSERT INTO event (recording_id, name, unit, requested_hz)
-VALUES (?1, ?2, ?3, ?4);
+INSERT INTO event (recording_id, name, unit, requested_hz, tau_ns)
+VALUES (?1, ?2, ?3, ?4, ?5);
 
 -- name: ledger_entry_add
 INSERT INTO ledger_entry (name) VALUES (?1) ON CONFLICT (name) DO NOTHING;

@@ -96,7 +96,8 @@ several_recordings() {
 	recording weft.db "
 	INSERT INTO recording SELECT 2, started_ns + 9e9, NULL, host, kernel, arch,
 	  cpus, weft_version, command, boot_id, detail_n, interval_ns FROM recording;
-	INSERT INTO event VALUES (2, 2, 'cpu-clock', 'ns', 100),
+	INSERT INTO event (id, recording_id, name, unit, requested_hz)
+		VALUES (2, 2, 'cpu-clock', 'ns', 100),
 	  (3, 2, 'faults', 'events', NULL);
 	INSERT INTO interval SELECT id + 2, 2, start_ns + 9e9, end_ns + 9e9,
 	  clock_offset_ns, clock_error_ns, self_cpu_ns, self_rss_bytes, NULL, NULL

@@ -38,7 +38,7 @@ refuses_to_write() {
 	done <<-'END'
 	DELETE FROM trace
 	DROP VIEW samples
-	INSERT INTO event VALUES (9, 1, 'x', 'ns', 1)
+	INSERT INTO event (recording_id, name, unit) VALUES (1, 'x', 'ns')
 	UPDATE trace SET samples = 0
 	CREATE TEMP TABLE t (a)
 	ATTACH 'other.db' AS other

@@ -4,7 +4,8 @@
 
 INSERT INTO recording VALUES (1, 1700000000000000000, 1700000002000000000,
   'host', '6.1.0', 'x86_64', 2, '0.1.0', NULL, 'boot', 10, 1000000000);
-INSERT INTO event VALUES (1, 1, 'cpu-clock', 'ns', 100);
+INSERT INTO event (id, recording_id, name, unit, requested_hz)
+  VALUES (1, 1, 'cpu-clock', 'ns', 100);
 INSERT INTO interval VALUES
   (1, 1, 5000000000, 6000000000, 1699999995000000000, 1000, 2000000, 9000000,
    NULL, NULL),

@@ -45,8 +45,8 @@ static inline int leave_place(void **state)
 }
 
 static const struct store_event t_events[] = {
-	{ "timer", "ns", 997 },
-	{ "fault", "events", 0 },
+	{ .name = "timer", .unit = "ns", .requested_hz = 997 },
+	{ .name = "fault", .unit = "events" },
 };
 static const char *const t_entries[] = { "fired", "counted", "idle" };
 static const char *const t_sources[] = { "none", "otel" };

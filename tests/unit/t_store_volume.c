@@ -133,7 +133,9 @@ static int64_t ask(const char *path, const char *sql)
 
 static void every_row_of_many_arrives(void **state)
 {
-	static const struct store_event event = { "timer", "ns", 997 };
+	static const struct store_event event = { .name = "timer",
+						  .unit = "ns",
+						  .requested_hz = 997 };
 	static const char *const end = "root";
 	static const struct store_process process = { .pid = 1, .comm = 1 };
 	static const struct store_binary binary = { .path = 8, .build_id = 25 };

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
+#include <stdio.h>
+
+#include "collector/probe_config.h"
+
+uint64_t probe_memory(const struct probe_opts *opts)
+{
+	/* Per element of a hash: its header, rounded up as the kernel does. */
+	enum {
+		ELEMENT = 48,
+		PER_CPU_ALIGN = 8
+	};
+	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint64_t stack = ELEMENT + sizeof(struct weft_stack_key) +
+			 sizeof(struct weft_stack);
+	uint64_t count = ELEMENT + sizeof(struct weft_count_key) +
+			 PER_CPU_ALIGN + cpus * sizeof(struct weft_count);
+
+	return WEFT_EPOCHS * ((uint64_t)opts->max_stacks * (stack + 2 * count) +
+			      cpus * sizeof(struct weft_recents)) +
+	       opts->ring_bytes;
+}
+
+static double q32(double x)
+{
+	return x * (double)(1ULL << 32);
+}
+
+/* The least number, of 32 random bits, that one in n lies above. */
+static uint32_t chance(uint64_t n)
+{
+	return (uint32_t)((1ULL << 32) / n - 1);
+}
+
+/* 1 / probability, of the chance as rounded. */
+static double weight(uint64_t n)
+{
+	return q32(1) / ((double)chance(n) + 1);
+}
+
+static void set_event(struct weft_event_config *c, const struct trigger *t,
+		      uint64_t detail_n)
+{
+	c->period = t->period;
+	c->stack_chance = chance(t->stacks_n);
+	if (detail_n)
+		c->weight_q32 =
+			(uint64_t)q32(weight(t->stacks_n) * weight(detail_n));
+	if (trigger_is_by_size(t))
+		c->tau_ns = t->tau_ns;
+}
+
+void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
+{
+	const struct triggers *t = opts->triggers;
+
+	c->timer_event = triggers_find(t, TRIGGER_TIMER);
+	c->off_cpu_event = triggers_find(t, TRIGGER_OFF_CPU);
+	c->run_queue_event = triggers_find(t, TRIGGER_RUN_QUEUE);
+	for (uint32_t i = 0; i < t->n; i++)
+		set_event(&c->event[i], &t->trigger[i], opts->detail_n);
+	c->min_block_ns = opts->min_block_ns;
+	c->block_states = opts->block_states;
+	c->only_requests = opts->only_requests;
+	c->filter = opts->filter;
+	c->filter_cgroup = opts->cgroup_fd >= 0;
+	c->follow_children = opts->follow_children;
+	c->user_stacks = opts->user_stacks;
+	c->kernel_stacks = opts->kernel_stacks;
+	c->detail = opts->detail_n > 0;
+	if (opts->detail_n)
+		c->detail_chance = chance(opts->detail_n);
+	c->ring_wake_bytes = opts->ring_bytes / 4;
+	c->labels = opts->labels;
+	c->attributes = opts->attributes;
+	c->trace_probe = opts->trace_probe->map;
+}
+
+static bool any_call(const struct triggers *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (trigger_is_call(&t->trigger[i]))
+			return true;
+	return false;
+}
+
+static bool any_block(const struct triggers *t)
+{
+	return triggers_find(t, TRIGGER_OFF_CPU) != WEFT_NO_EVENT ||
+	       triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
+}
+
+/* Have the programs loaded that the triggers need. */
+void probe_choose_programs(struct weft_bpf *skel, const struct triggers *t)
+{
+	bool needs[] = {
+		[TRIGGER_TIMER] = false,     [TRIGGER_COUNTER] = false,
+		[TRIGGER_OFF_CPU] = false,   [TRIGGER_RUN_QUEUE] = false,
+		[TRIGGER_UPROBE] = false,    [TRIGGER_URETPROBE] = false,
+		[TRIGGER_USDT] = false,      [TRIGGER_TRACEPOINT] = false,
+		[TRIGGER_KRETPROBE] = false,
+	};
+	static const char *const by_event[] = { "raw", "tracepoint", "kprobe" };
+	char name[32];
+
+	for (uint32_t i = 0; i < t->n; i++) {
+		enum trigger_kind kind = t->trigger[i].kind;
+
+		needs[kind] = true;
+		for (size_t k = 0; k < ARRAY_LEN(by_event); k++) {
+			bool is_kprobe = kind >= TRIGGER_KPROBE;
+
+			snprintf(name, sizeof(name), "on_%s_%u", by_event[k],
+				 i);
+			bpf_program__set_autoload(
+				bpf_object__find_program_by_name(skel->obj,
+								 name),
+				kind == TRIGGER_TRACEPOINT
+					? k < 2
+					: is_kprobe && k == 2);
+		}
+	}
+	bpf_program__set_autoload(skel->progs.on_tick, needs[TRIGGER_TIMER]);
+	bpf_program__set_autoload(skel->progs.on_counter,
+				  needs[TRIGGER_COUNTER]);
+	bpf_program__set_autoload(skel->progs.on_uprobe,
+				  needs[TRIGGER_UPROBE] ||
+					  needs[TRIGGER_URETPROBE] ||
+					  needs[TRIGGER_USDT]);
+	bpf_program__set_autoload(skel->progs.on_switch, any_block(t));
+	bpf_program__set_autoload(skel->progs.sum_open, any_block(t));
+	bpf_program__set_autoload(skel->progs.on_wakeup,
+				  needs[TRIGGER_RUN_QUEUE]);
+	bpf_program__set_autoload(skel->progs.on_wakeup_new,
+				  needs[TRIGGER_RUN_QUEUE]);
+}
+
+int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
+		    uint32_t cpus)
+{
+	uint32_t slots = any_call(opts->triggers) ? WEFT_CALL_SLOTS * cpus : 1;
+	struct {
+		struct bpf_map *map;
+		uint32_t entries;
+	} sizes[] = {
+		{ skel->maps.stacks_0, opts->max_stacks },
+		{ skel->maps.stacks_1, opts->max_stacks },
+		{ skel->maps.counts_0, 2 * opts->max_stacks },
+		{ skel->maps.counts_1, 2 * opts->max_stacks },
+		{ skel->maps.samples, opts->ring_bytes },
+		{ skel->maps.tick_scratch, cpus },
+		{ skel->maps.switch_scratch,
+		  any_block(opts->triggers) ? cpus : 1 },
+		{ skel->maps.call_scratch, slots },
+		{ skel->maps.recent_counts, WEFT_EPOCHS * cpus },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		int rc = bpf_map__set_max_entries(sizes[i].map,
+						  sizes[i].entries);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "collector/clock.h"
+#include "collector/elf_file.h"
+#include "collector/grow.h"
+#include "collector/privilege.h"
+#include "collector/probe_sites.h"
+
+enum {
+	NAME_BYTES = 256, /* of one that is suggested */
+	NAMES_MAX = 1 << 20,
+	SECTIONS_MAX = 65536,
+	DEADLINE_MS = 20000,
+	/* Of SystemTap's notes. */
+	NOTE_USDT = 3
+};
+
+static const rlim_t memory_bytes = 1ULL << 30;
+
+/* What the child answers. */
+struct answer {
+	int code;              /* 0, or a negative errno */
+	bool has_names;        /* there are others */
+	bool is_stripped;      /* only exported functions have names */
+	char near[NAME_BYTES]; /* the nearest; "" for none */
+	struct probe_sites sites;
+};
+
+struct question {
+	const char *path;
+	const char *provider; /* NULL: a function is asked for */
+	const char *name;
+	bool is_usdt, prints;
+};
+
+/* While the child looks. */
+struct search {
+	const struct question *q;
+	const struct elf_file *file;
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t n_segments;
+	struct answer *answer;
+	char **names; /* owned, each too: what there is */
+	size_t n_names, names_room;
+};
+
+static int add_name(struct search *s, const char *provider, const char *name)
+{
+	char *text;
+
+	if (s->n_names >= NAMES_MAX)
+		return 0; /* that many nobody reads */
+	if (GROW(s->names, s->n_names + 2, s->names_room) ||
+	    asprintf(&text, "%s%s%s", provider ? provider : "",
+		     provider ? ":" : "", name) < 0)
+		return -ENOMEM;
+	s->names[s->n_names++] = text;
+	s->names[s->n_names] = NULL; /* for weft_nearest() */
+	return 0;
+}
+
+static void add_site(struct search *s, uint64_t vaddr, uint64_t semaphore)
+{
+	struct probe_sites *to = &s->answer->sites;
+	struct probe_site site = { 0 };
+
+	if (to->n == PROBE_SITES_MAX ||
+	    !elf_vaddr_to_offset(s->segments, s->n_segments, vaddr,
+				 &site.offset))
+		return;
+	/* It lies in data, of which the segments are not executable. */
+	for (size_t i = 0; semaphore && i < s->n_segments; i++) {
+		const struct elf_segment *g = &s->segments[i];
+
+		if (semaphore >= g->vaddr &&
+		    semaphore - g->vaddr < g->file_size)
+			site.semaphore = semaphore - g->vaddr + g->offset;
+	}
+	for (uint32_t i = 0; i < to->n; i++)
+		if (to->site[i].offset == site.offset)
+			return; /* .symtab and .dynsym both have it */
+	to->site[to->n++] = site;
+}
+
+static int look_at_symbols(struct search *s, Elf_Scn *scn,
+			   const GElf_Shdr *header)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n =
+		header->sh_entsize ? header->sh_size / header->sh_entsize : 0;
+	int rc = 0;
+
+	for (size_t i = 0; data && i < n && !rc; i++) {
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym) ||
+		    GELF_ST_TYPE(sym.st_info) != STT_FUNC || !sym.st_value)
+			continue;
+		name = elf_strptr(s->file->elf, header->sh_link, sym.st_name);
+		if (!name || !*name)
+			continue;
+		if (!s->q->prints && !strcmp(name, s->q->name))
+			add_site(s, sym.st_value, 0);
+		rc = add_name(s, NULL, name);
+	}
+	return rc;
+}
+
+/* Where .stapsdt.base is says by how much prelink has moved the rest. */
+static uint64_t find_base(const struct search *s)
+{
+	Elf_Scn *scn = NULL;
+	size_t strings;
+
+	if (elf_getshdrstrndx(s->file->elf, &strings))
+		return 0;
+	while ((scn = elf_nextscn(s->file->elf, scn))) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		name = elf_strptr(s->file->elf, strings, header.sh_name);
+		if (name && !strcmp(name, ".stapsdt.base"))
+			return header.sh_addr;
+	}
+	return 0;
+}
+
+/* The next string of a description; NULL: it does not end within. */
+static const char *next_string(const char **at, const char *end)
+{
+	const char *text = *at;
+	const char *nul = memchr(text, '\0', (size_t)(end - text));
+
+	if (!nul)
+		return NULL;
+	*at = nul + 1;
+	return text;
+}
+
+/* Three addresses (probe, base, semaphore), then provider, name, arguments. */
+static int look_at_note(struct search *s, const char *desc, size_t size,
+			uint64_t base)
+{
+	const char *end = desc + size, *at = desc + 3 * sizeof(uint64_t);
+	const char *provider, *name;
+	uint64_t address[3], moved;
+
+	if (size < sizeof(address))
+		return 0;
+	memcpy(address, desc, sizeof(address));
+	provider = next_string(&at, end);
+	name = provider ? next_string(&at, end) : NULL;
+	if (!name)
+		return 0;
+	moved = base && address[1] ? base - address[1] : 0;
+	if (!s->q->prints && !strcmp(provider, s->q->provider) &&
+	    !strcmp(name, s->q->name))
+		add_site(s, address[0] + moved,
+			 address[2] ? address[2] + moved : 0);
+	return add_name(s, provider, name);
+}
+
+static int look_at_notes(struct search *s, Elf_Scn *scn, uint64_t base)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t at = 0, name, desc;
+	GElf_Nhdr note;
+	int rc = 0;
+
+	while (data && !rc &&
+	       (at = gelf_getnote(data, at, &note, &name, &desc)) > 0) {
+		const char *bytes = data->d_buf;
+
+		if (note.n_type == NOTE_USDT &&
+		    note.n_namesz == sizeof("stapsdt") &&
+		    !memcmp(bytes + name, "stapsdt", sizeof("stapsdt")))
+			rc = look_at_note(s, bytes + desc, note.n_descsz, base);
+	}
+	return rc;
+}
+
+static int look(struct search *s)
+{
+	uint64_t base = s->q->is_usdt ? find_base(s) : 0;
+	Elf_Scn *scn = NULL;
+	size_t n = 0;
+	int rc = 0;
+
+	s->answer->is_stripped = true;
+	s->n_segments = elf_file_segments(s->file, s->segments);
+	while (!rc && n++ < SECTIONS_MAX &&
+	       (scn = elf_nextscn(s->file->elf, scn))) {
+		GElf_Shdr header;
+
+		if (!gelf_getshdr(scn, &header))
+			continue;
+		if (header.sh_type == SHT_SYMTAB)
+			s->answer->is_stripped = false;
+		if (s->q->is_usdt && header.sh_type == SHT_NOTE)
+			rc = look_at_notes(s, scn, base);
+		if (!s->q->is_usdt && (header.sh_type == SHT_SYMTAB ||
+				       header.sh_type == SHT_DYNSYM))
+			rc = look_at_symbols(s, scn, &header);
+	}
+	return rc;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void print_names(struct search *s)
+{
+	char safe[4096];
+
+	if (s->n_names)
+		qsort(s->names, s->n_names, sizeof(*s->names), compare_names);
+	for (size_t i = 0; i < s->n_names; i++) {
+		if (i && !strcmp(s->names[i], s->names[i - 1]))
+			continue;
+		weft_sanitize(safe, sizeof(safe), s->names[i],
+			      strlen(s->names[i]));
+		puts(safe);
+	}
+	fflush(stdout);
+}
+
+static void suggest(struct search *s)
+{
+	char wanted[2 * NAME_BYTES];
+	const char *near;
+
+	snprintf(wanted, sizeof(wanted), "%s%s%s",
+		 s->q->provider ? s->q->provider : "",
+		 s->q->provider ? ":" : "", s->q->name);
+	near = s->names ? weft_nearest(wanted, (const char *const *)s->names)
+			: NULL;
+	if (near)
+		weft_sanitize(s->answer->near, sizeof(s->answer->near), near,
+			      strlen(near));
+}
+
+static int find(const struct question *q, struct answer *answer)
+{
+	struct search s = { .q = q, .answer = answer };
+	struct file_key key;
+	struct elf_file file;
+	int reference = elf_open_reference(AT_FDCWD, q->path, 0, &key);
+	int rc = reference < 0 ? reference
+			       : elf_file_open(&file, reference, &key);
+
+	if (rc)
+		return rc;
+	if (!elf_file_is_native(&file))
+		return -ENOEXEC;
+	s.file = &file;
+	rc = look(&s);
+	answer->has_names = s.n_names > 0;
+	if (!rc && q->prints)
+		print_names(&s);
+	else if (!rc && !answer->sites.n)
+		suggest(&s);
+	return rc;
+}
+
+static _Noreturn void run_child(const struct question *q, int fd)
+{
+	static const cap_value_t wanted[] = { CAP_DAC_READ_SEARCH };
+	struct answer answer = { 0 };
+
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	privilege_limit(RLIMIT_CORE, 0);
+#if !defined(__SANITIZE_ADDRESS__)
+	privilege_limit(RLIMIT_AS, memory_bytes);
+#endif
+	answer.code = privilege_keep(wanted, ARRAY_LEN(wanted));
+	if (!answer.code)
+		answer.code = find(q, &answer);
+	_exit(write(fd, &answer, sizeof(answer)) != sizeof(answer));
+}
+
+/* Read the child's answer; -ETIMEDOUT, or -EPROTO if there is none. */
+static int read_answer(int fd, struct answer *out)
+{
+	uint64_t end_ns = clock_boot_ns() + (uint64_t)DEADLINE_MS * 1000000;
+	size_t have = 0;
+
+	while (have < sizeof(*out)) {
+		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+		uint64_t now_ns = clock_boot_ns();
+		ssize_t n;
+
+		if (now_ns >= end_ns)
+			return -ETIMEDOUT;
+		if (poll(&poll_fd, 1, (int)((end_ns - now_ns) / 1000000) + 1) <=
+		    0)
+			continue;
+		n = read(fd, (char *)out + have, sizeof(*out) - have);
+		if (n <= 0)
+			return -EPROTO;
+		have += (size_t)n;
+	}
+	/* The child read what anybody may have written. */
+	out->near[sizeof(out->near) - 1] = '\0';
+	return out->sites.n <= PROBE_SITES_MAX ? out->code : -EPROTO;
+}
+
+static int ask(const struct question *q, struct answer *answer,
+	       struct weft_err *err)
+{
+	int fd[2], rc;
+	pid_t pid;
+
+	fflush(stdout);
+	if (pipe2(fd, O_CLOEXEC))
+		return weft_fail(err, -errno, "cannot read '%s': %s", q->path,
+				 strerror(errno));
+	pid = fork();
+	if (pid == 0)
+		run_child(q, fd[1]);
+	rc = pid < 0 ? -errno : 0;
+	close(fd[1]);
+	if (!rc)
+		rc = read_answer(fd[0], answer);
+	close(fd[0]);
+	if (pid > 0) {
+		kill(pid, SIGKILL);
+		/* One that the kernel holds (a file that hangs) stays. */
+		waitpid(pid, NULL, rc == -ETIMEDOUT ? WNOHANG : 0);
+	}
+	if (rc == -ENOEXEC)
+		return weft_fail(err, rc,
+				 "'%s' is no ELF file of this machine's kind",
+				 q->path);
+	if (rc == -EPROTO || rc == -ETIMEDOUT)
+		return weft_fail(err, rc, "cannot read '%s': %s", q->path,
+				 rc == -EPROTO ? "it is damaged, or too large"
+					       : "it does not answer");
+	return rc ? weft_fail(err, rc, "cannot read '%s': %s", q->path,
+			      strerror(-rc))
+		  : 0;
+}
+
+int probe_sites_of_function(const char *path, const char *symbol,
+			    struct probe_sites *out, struct weft_err *err)
+{
+	struct question q = { .path = path, .name = symbol };
+	struct answer answer = { 0 };
+	int rc = ask(&q, &answer, err);
+
+	if (rc)
+		return rc;
+	*out = answer.sites;
+	if (out->n)
+		return 0;
+	if (!answer.has_names)
+		return weft_fail(
+			err, -ENOENT,
+			"'%s' names no function at all: it is stripped; give one with its symbols",
+			path);
+	return weft_fail(
+		err, -ENOENT,
+		"'%s' has no function '%s'%s%s%s%s (`weft list symbols %s`)",
+		path, symbol,
+		answer.is_stripped
+			? "; it is stripped, only what it exports has names"
+			: "",
+		*answer.near ? "; did you mean '" : "", answer.near,
+		*answer.near ? "'?" : "", path);
+}
+
+int probe_sites_of_usdt(const char *path, const char *provider,
+			const char *name, struct probe_sites *out,
+			struct weft_err *err)
+{
+	struct question q = {
+		.path = path,
+		.provider = provider,
+		.name = name,
+		.is_usdt = true,
+	};
+	struct answer answer = { 0 };
+	int rc = ask(&q, &answer, err);
+
+	if (rc)
+		return rc;
+	*out = answer.sites;
+	if (out->n)
+		return 0;
+	if (!answer.has_names)
+		return weft_fail(err, -ENOENT,
+				 "'%s' has no USDT probes built in", path);
+	return weft_fail(
+		err, -ENOENT,
+		"'%s' has no USDT probe '%s:%s'%s%s%s (`weft list usdt %s`)",
+		path, provider, name, *answer.near ? "; did you mean '" : "",
+		answer.near, *answer.near ? "'?" : "", path);
+}
+
+static int print_all(const char *path, bool is_usdt, struct weft_err *err)
+{
+	struct question q = {
+		.path = path,
+		.is_usdt = is_usdt,
+		.prints = true,
+	};
+	struct answer answer = { 0 };
+
+	return ask(&q, &answer, err);
+}
+
+int probe_sites_print_functions(const char *path, struct weft_err *err)
+{
+	return print_all(path, false, err);
+}
+
+int probe_sites_print_usdt(const char *path, struct weft_err *err)
+{
+	return print_all(path, true, err);
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "collector/grow.h"
+#include "collector/tracefs.h"
+#include "collector/tracepoints.h"
+
+int tracepoints_open(struct weft_err *err)
+{
+	int fd = tracefs_open("events");
+
+	if (fd >= 0)
+		return fd;
+	if (geteuid())
+		return weft_fail(err, -EPERM,
+				 "cannot list tracepoints: it needs root");
+	return weft_fail(
+		err, fd,
+		"cannot list tracepoints: this kernel shows none in tracefs: %s",
+		strerror(-fd));
+}
+
+static int read_id(int events, const char *category, const char *name,
+		   uint64_t *id)
+{
+	char path[512], line[32];
+	ssize_t n;
+	int fd;
+
+	if (strchr(category, '/') || strchr(name, '/') || *category == '.' ||
+	    *name == '.')
+		return -ENOENT;
+	snprintf(path, sizeof(path), "%s/%s/id", category, name);
+	fd = openat(events, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = read(fd, line, sizeof(line) - 1);
+	close(fd);
+	if (n <= 0)
+		return -EIO;
+	line[n] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	return weft_parse_u64(line, 0, UINT32_MAX, id);
+}
+
+struct names {
+	char **name; /* owned, each too */
+	size_t n, room;
+};
+
+static void list_release(struct names *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->name[i]);
+	free(l->name);
+	*l = (struct names){ 0 };
+}
+
+static int list_add(struct names *l, const char *category, const char *name)
+{
+	char *text;
+
+	if (GROW(l->name, l->n + 1, l->room) ||
+	    asprintf(&text, "%s:%s", category, name) < 0)
+		return -ENOMEM;
+	l->name[l->n++] = text;
+	return 0;
+}
+
+static DIR *open_directory(int at, const char *path)
+{
+	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+	if (!dir && fd >= 0)
+		close(fd);
+	return dir;
+}
+
+static int list_category(struct names *l, int events, const char *category)
+{
+	DIR *dir = open_directory(events, category);
+	const struct dirent *entry;
+	int rc = 0;
+
+	while (dir && !rc && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			rc = list_add(l, category, entry->d_name);
+	if (dir)
+		closedir(dir);
+	return rc;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static int list_all(struct names *l, int events)
+{
+	DIR *dir = open_directory(events, ".");
+	const struct dirent *entry;
+	int rc = 0;
+
+	/* Those of ftrace itself are no tracepoints. */
+	while (dir && !rc && (entry = readdir(dir)))
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.' &&
+		    strcmp(entry->d_name, "ftrace") != 0)
+			rc = list_category(l, events, entry->d_name);
+	if (dir)
+		closedir(dir);
+	/* The last one ends the list for weft_nearest(). */
+	if (!rc)
+		rc = GROW(l->name, l->n + 1, l->room) ? -ENOMEM : 0;
+	if (rc)
+		return rc;
+	l->name[l->n] = NULL;
+	if (l->n)
+		qsort(l->name, l->n, sizeof(*l->name), compare_names);
+	return 0;
+}
+
+int tracepoints_each(int events, void (*fn)(void *ctx, const char *name),
+		     void *ctx, struct weft_err *err)
+{
+	struct names l = { 0 };
+	int rc = list_all(&l, events);
+
+	for (size_t i = 0; i < l.n && !rc; i++)
+		fn(ctx, l.name[i]);
+	list_release(&l);
+	return rc ? weft_fail(err, rc, "cannot list tracepoints: %s",
+			      strerror(-rc))
+		  : 0;
+}
+
+int tracepoints_find(int events, const char *category, const char *name,
+		     uint64_t *id, struct weft_err *err)
+{
+	int rc = read_id(events, category, name, id);
+	struct names l = { 0 };
+	const char *near = NULL;
+	char wanted[512];
+
+	if (rc != -ENOENT)
+		return rc ? weft_fail(err, rc,
+				      "cannot look up tracepoint %s:%s: %s",
+				      category, name, strerror(-rc))
+			  : 0;
+	snprintf(wanted, sizeof(wanted), "%s:%s", category, name);
+	if (!list_all(&l, events))
+		near = weft_nearest(wanted, (const char *const *)l.name);
+	rc = weft_fail(
+		err, -ENOENT,
+		"this kernel has no tracepoint '%s'%s%s%s (`weft list tracepoints`)",
+		wanted, near ? "; did you mean '" : "", near ? near : "",
+		near ? "'?" : "");
+	list_release(&l);
+	return rc;
+}
