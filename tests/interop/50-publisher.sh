@@ -51,7 +51,7 @@ check "requests under IDs of others are found to be wrong, by route and by time"
 		"$(is "$(figure control wrong_time)" -gt 0)")"
 
 if command -v rustc >/dev/null; then
-	# shellcheck disable=SC2086
+	# shellcheck disable=SC2046
 	rustc -C opt-level=2 --crate-name service -o "$dir/rust" \
 		$(for flag in $flags; do
 			case $flag in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# shellcheck shell=sh disable=SC2154
+# shellcheck shell=sh disable=SC2154,SC2034
 #
 # What the tests of foreign services share: record one while requests are
 # sent to it, and judge its samples by what the client wrote down. Source it
