@@ -2,13 +2,11 @@
 -- Samples in the code of a route against what the client wrote down. The
 -- client's times enclose the request's by the way to and fro; clocks are the
 -- machine's own. (truth was imported before, joined is a view made before:
--- sample_id, trace_id.)
+-- sample_id, trace_id; ROUTE is what tells the route of a sample.)
 CREATE TEMP TABLE judged AS
 SELECT s.sample_id, s.unix_ns, j.trace_id, t.route AS of_trace,
        t.start_ns, t.end_ns,
-       CASE WHEN s.folded LIKE '%work_alpha%' THEN 'alpha'
-            WHEN s.folded LIKE '%work_beta%' THEN 'beta'
-            WHEN s.folded LIKE '%work_gamma%' THEN 'gamma' END AS route
+       ROUTE AS route
   FROM samples s
   LEFT JOIN joined j USING (sample_id)
   LEFT JOIN truth t ON t.trace_id = j.trace_id;

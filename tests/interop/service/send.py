@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: MIT
 """Send requests, each with a trace ID of its own, and write down the truth.
 
-    send.py PORT REQUESTS SENDERS TRUTH [OTLP_PORT]
+    send.py [--password] PORT REQUESTS SENDERS TRUTH [OTLP_PORT]
 
 Routes take turns; each request's trace ID begins with the number of its route,
 so that a sample in a route's code with another's ID shows. TRUTH gets a line
 for each request: trace ID, route, when it was sent and answered (Unix ns).
-With OTLP_PORT each is told there as a span of this client's.
+With OTLP_PORT each is told there as a span of this client's. With --password
+the trace ID is the password of the request, too, which is refused.
 """
+import base64
 import http.client
 import json
 import sys
@@ -37,7 +39,19 @@ def export(port, spans):
         sys.exit("spans refused: %d %s" % (answer.status, answer.read()))
 
 
+def headers(trace, own, is_password):
+    told = {"traceparent": "00-%s-%s-01" % (trace, own)}
+    if is_password:
+        told["Authorization"] = "Basic " + base64.b64encode(
+            ("user:" + trace).encode()).decode()
+    return told
+
+
 def main():
+    is_password = sys.argv[1] == "--password"
+    if is_password:
+        del sys.argv[1]
+    expected = 401 if is_password else 200
     port, requests, senders = map(int, sys.argv[1:4])
     numbers = iter(range(requests))
     lines, spans, failed = [], [], []
@@ -54,14 +68,14 @@ def main():
             own = "%016x" % (n + 1)
             start = time.time_ns()
             to = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-            to.request("GET", "/" + route, headers={
-                "traceparent": "00-%s-%s-01" % (trace, own)})
+            to.request("GET", "/" + route,
+                       headers=headers(trace, own, is_password))
             answer = to.getresponse()
             answer.read()
             end = time.time_ns()
             to.close()
             with lock:
-                if answer.status != 200:
+                if answer.status != expected:
                     failed.append((n, answer.status))
                 lines.append("%s\t%s\t%d\t%d" % (trace, route, start, end))
                 spans.append(span(trace, own, route, start, end))
@@ -72,7 +86,7 @@ def main():
     for thread in threads:
         thread.join()
     if failed:
-        sys.exit("not answered with 200: %s" % failed[:5])
+        sys.exit("not answered with %d: %s" % (expected, failed[:5]))
     with open(sys.argv[4], "w") as out:
         out.write("\n".join(lines) + "\n")
     if len(sys.argv) > 5:

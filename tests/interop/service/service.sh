@@ -42,7 +42,8 @@ observe() {
 	wait_for 60 listens "$otlp_port" && sleep 2 # discovery, tables
 	[ "$spans" = service ] || set -- "$otlp_port"
 	[ "$spans" = client ] || set --
-	python3 "$service_dir/send.py" "$port" "$requests" "$senders" \
+	# shellcheck disable=SC2086
+	python3 "$service_dir/send.py" ${send_options-} "$port" "$requests" "$senders" \
 		"$dir/$name.truth" "$@" 2>&1 | say
 	sleep 1 # a batch of the service's own spans
 	[ "$spans" = client ] || sleep 5
@@ -51,7 +52,12 @@ observe() {
 	say <"$dir/$name.said"
 }
 
-# judge NAME JOINED: by the samples and traces of that SELECT
+by_function="CASE WHEN s.folded LIKE '%work_alpha%' THEN 'alpha'
+	WHEN s.folded LIKE '%work_beta%' THEN 'beta'
+	WHEN s.folded LIKE '%work_gamma%' THEN 'gamma' END"
+
+# judge NAME JOINED [ROUTE]: by the samples and traces of that SELECT, and by
+# what tells the route of a sample s, which t says of its trace
 judge() {
 	sqlite3 -readonly "$dir/$1.db" >"$dir/$1.figures" <<-SQL
 	CREATE TEMP TABLE truth (trace_id, route, start_ns INT, end_ns INT);
@@ -59,7 +65,8 @@ judge() {
 	.import --schema temp $dir/$1.truth truth
 	CREATE TEMP VIEW joined AS $2;
 	.separator " "
-	.read $service_dir/judge.sql
+	$(awk -v route="${3:-$by_function}" '{ sub(/ROUTE/, route) } /^--/ {
+		next } { print }' "$service_dir/judge.sql")
 	SQL
 	sed "s/^/# $1: /" "$dir/$1.figures"
 }
