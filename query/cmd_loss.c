@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "query/cmd.h"
+#include "query/context.h"
 #include "query/figure.h"
 #include "query/programs.h"
 #include "query/report.h"
@@ -38,7 +39,9 @@ static const struct cli_command command = {
 		 "recorded. Broken: a caller was not found; why is one word, "
 		 "explained\nbelow the table. Lost: the stack found no room. "
 		 "Samples without a user stack\n(kernel threads, programs "
-		 "being replaced) are left out.",
+		 "being replaced) are left out.\n\n"
+		 "Last, by process, how many detail samples have a trace ID, "
+		 "from which source,\nand why the others have none.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -127,11 +130,13 @@ struct loss {
 	} statuses[16];
 	size_t n_statuses;
 	struct programs programs;
+	struct context context;
 };
 
 static void loss_release(struct loss *l)
 {
 	programs_release(&l->programs);
+	context_release(&l->context);
 	free(l->books);
 	report_close(&l->report);
 }
@@ -500,7 +505,9 @@ static int print(const struct loss *l, size_t rows, struct weft_err *err)
 		return rc;
 	putchar('\n');
 	rc = print_entries(l, err);
-	return rc ? rc : print_programs(l, rows, err);
+	if (!rc)
+		rc = print_programs(l, rows, err);
+	return rc ? rc : context_print(&l->context, rows, err);
 }
 
 static void json_checks(const struct loss *l, struct json *j)
@@ -576,6 +583,7 @@ static void print_json(const struct loss *l)
 			 (int64_t)l->statuses[i].count);
 	json_end_object(&j);
 	json_programs(l, &j);
+	context_json(&l->context, &j);
 	json_end_object(&j);
 }
 
@@ -604,6 +612,9 @@ static int run(struct loss *l, const struct loss_opts *opts, const char *file,
 
 	for (i = 0; !rc && i < l->report.range.n_parts; i++)
 		rc = load_part(l, i, err);
+	if (!rc)
+		rc = context_load(&l->context, l->report.db, &l->report.range,
+				  err);
 	if (rc)
 		return rc;
 	db_release(l->report.db);

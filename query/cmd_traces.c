@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query/cmd.h"
+#include "query/context.h"
 #include "query/figure.h"
 #include "query/traces.h"
 
@@ -173,7 +174,7 @@ static void print_coverage(const struct traces *t)
 static int print(const struct traces *t, size_t n, struct weft_err *err)
 {
 	double each = report_ns_each(&t->report);
-	char loss[512];
+	char loss[512], ids[256];
 	int rc;
 
 	report_print_heading(&t->report);
@@ -194,6 +195,8 @@ static int print(const struct traces *t, size_t n, struct weft_err *err)
 		printf("a request without a sample may have used up to %s "
 		       "(95 %%)\n",
 		       FIGURE(figure_ns, stats_unsampled_ns(each)));
+	context_describe_ledger(&t->report.ledger, ids, sizeof(ids));
+	printf("%s\n", ids);
 	if (ledger_describe_loss(&t->report.ledger, loss, sizeof(loss)))
 		printf("%s\n", loss);
 	return 0;
@@ -274,6 +277,7 @@ static void print_json(const struct traces *t, size_t n)
 	}
 	if (t->has_spans)
 		json_coverage(t, &j);
+	context_json_ledger(&t->report.ledger, &j);
 	json_array(&j, "rows");
 	snprintf(key, sizeof(key), "estimate_%s", t->report.range.unit);
 	for (size_t i = 0; i < n; i++)

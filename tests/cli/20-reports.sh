@@ -224,6 +224,40 @@ words() {
 	sort ended | diff -u - known
 }
 
+# Sources and statuses of each process, as the file has them.
+trace_ids() {
+	recording weft.db "
+		INSERT INTO context_source_word VALUES (2, 'go');
+		UPDATE sample_sealed SET context_source = 2
+		 WHERE trace IS NOT NULL AND id % 2;
+		UPDATE sample_sealed SET context_status = 1
+		 WHERE trace IS NULL AND id % 2"
+	run "$weft" loss --json
+	expect 0
+	json out '"\n".join("%s %d %d %s %s" % (p["pid"], p["detail_samples"],
+		p["with_trace_id"], sorted(p["with_by_source"].items()),
+		sorted(p["without_by_status"].items()))
+		for p in j["trace_ids_by_process"])' >ours
+	cat ours
+	[ "$(json out 'sum(p["detail_samples"]
+		for p in j["trace_ids_by_process"])')" = 28 ]
+	[ "$(json out 'j["trace_ids"]["with_trace_id"]')" = \
+		"$("$weft" sql "SELECT count(trace_id) FROM samples" | tail -n 1 |
+			tr -d ' ')" ]
+	[ "$(json out 'sum(sum(p["with_by_source"].values()) +
+		sum(p["without_by_status"].values())
+		for p in j["trace_ids_by_process"])')" = 28 ]
+	[ "$(json out 'j["trace_ids"]["with_by_source"]["go"]')" = \
+		"$(sqlite3 weft.db "SELECT count(*) FROM samples
+			WHERE context_source = 'go'")" ]
+	[ "$(json out 'j["trace_ids"]["without_by_status"]["null"]')" = \
+		"$(sqlite3 weft.db "SELECT count(*) FROM samples
+			WHERE context_status = 'null'")" ]
+	run "$weft" traces --json
+	[ "$(json out 'j["trace_ids"]["with_trace_id"]')" = 22 ]
+	[ "$(json out 'j["trace_ids"]["without_by_status"]')" = "{'zero': 6}" ]
+}
+
 on_function() {
 	recording weft.db
 	run "$weft" traces --on ksys_read
@@ -317,6 +351,7 @@ it "estimates make up for detail that was lost" lossy_detail
 it "several recordings and events keep apart" several_recordings
 it "loss and top say which stacks are whole, and why others are not" ends
 it "loss explains every word that is stored" words
+it "loss tells where trace IDs came from, and why there is none" trace_ids
 it "an absent function is bounded, not denied" on_function
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
