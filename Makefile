@@ -371,7 +371,7 @@ check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" \
-		TRUTH_SECONDS=60 TRUTH_TREES=100000 \
+		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 \
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \

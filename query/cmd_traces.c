@@ -37,7 +37,7 @@ static const struct cli_option options[] = {
 	{ "min-duration", 0, "TIME", "only requests that lasted so long (5ms)",
 	  CLI_TEXT, offsetof(struct traces_opts, min_duration) },
 	{ "where", 0, "KEY=VALUE",
-	  "only requests with a span that has this attribute", CLI_TEXT,
+	  "only requests that have this attribute (also !=, ~)", CLI_TEXT,
 	  offsetof(struct traces_opts, where) },
 	{ "rows", 'n', "N", "rows to print (default 20; 0: all)", CLI_NUMBER,
 	  offsetof(struct traces_opts, rows) },

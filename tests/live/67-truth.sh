@@ -3,7 +3,8 @@
 #
 # What is said of a request's CPU time, against what its worker measured by its
 # own CPU clock: the demo service, every request that lies in the recording.
-# TRUTH_TREES: of so many requests (the costliest) the tree is added up, too.
+# TRUTH_REQUESTS: at least so many. TRUTH_TREES: of so many requests, the
+# costliest, the tree is added up, too.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -13,16 +14,28 @@ trap 'processes_stop || true; live_end' EXIT
 
 least_requests=${TRUTH_REQUESTS:-1000}
 start_service "$dir"
-start_load "$dir" --seconds 120 --slow 3
-"$weft" record -p "$service_pid" -d "${TRUTH_SECONDS:-8}" --detail "${TRUTH_DETAIL:-1/1}" \
-	-o "$dir/a.db" >"$dir/said" 2>&1
+start_load "$dir" --seconds 600 --slow 3
+"$weft" record -p "$service_pid" --detail "${TRUTH_DETAIL:-1/1}" \
+	-o "$dir/a.db" >"$dir/said" 2>&1 &
+recorder=$!
+live_children="$live_children $recorder"
+wait_for 30 test -s "$dir/a.db"
+before=$(wc -l <"$dir/sent.tsv")
+# shellcheck disable=SC2317 # called through wait_for
+are_sent() {
+	[ "$(wc -l <"$dir/sent.tsv")" -ge "$1" ]
+}
+# those at the ends of the recording are not counted
+wait_for 300 are_sent $((before + least_requests * 5 / 4)) || true
+kill -INT $recorder
+wait $recorder || true
 processes_stop
 say <"$dir/said"
 check_ledger "$dir/a.db"
 python3 "$tests/live/67-truth.py" "$dir/truth.tsv" "$dir/a.db" >"$dir/spans"
 "$weft" import-spans -i "$dir/a.db" "$dir/spans" 2>&1 | say
 
-# Those that lie in the recording whole; s: share of 1 that is covered.
+# Those that lie in the recording whole.
 figures=$(sql "$dir/a.db" "
 	WITH r AS (
 	  SELECT q.*, p.attributes ->> '$.cpu_ns' AS truth
