@@ -34,6 +34,11 @@ lint) want="$core clang-format shellcheck" ;;
 	;;
 esac
 
+# Debian's node has npm in a package of its own, others' brings it along.
+case "${1-}" in
+interop) command -v npm >/dev/null || want="$want npm" ;;
+esac
+
 missing=
 for p in $want; do
 	case "$(dpkg-query -W -f '${Status}' "$p" 2>/dev/null || true)" in
