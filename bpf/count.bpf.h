@@ -114,7 +114,7 @@ static __always_inline bool is_same_count(const struct weft_count_key *a,
 	       a->process.start_ns == b->process.start_ns &&
 	       a->process.pid == b->process.pid &&
 	       a->process.exec_seq == b->process.exec_seq &&
-	       a->event == b->event;
+	       a->event == b->event && a->attribute == b->attribute;
 }
 
 static __always_inline struct weft_recent *
@@ -123,7 +123,7 @@ recent_of(__u32 epoch, const struct weft_count_key *key)
 	__u32 at =
 		bpf_get_smp_processor_id() * WEFT_EPOCHS + epoch % WEFT_EPOCHS;
 	struct weft_recents *all = bpf_map_lookup_elem(&recent_counts, &at);
-	__u32 slot = key->stack.word[1] ^ key->process.pid;
+	__u32 slot = key->stack.word[1] ^ key->process.pid ^ key->attribute;
 
 	if (!all)
 		return NULL;

@@ -26,6 +26,7 @@ volatile __u64 started_ns, stopped_ns;
 #include "detail.bpf.h"
 #include "ledger.bpf.h"
 #include "notice.bpf.h"
+#include "shape.bpf.h"
 #include "table.bpf.h"
 #include "target.bpf.h"
 #include "walk.bpf.h"
@@ -73,8 +74,13 @@ static __always_inline int on_firing(struct bpf_perf_event_data *ctx,
 	key.stack = walk(ctx, !(ctx->regs.cs & 3), (void *)&ctx->regs, task, w,
 			 epoch);
 	key.process = identity_of(task);
-	if (count(epoch, &key, &w->stack, l, value))
+	if (config.shape_by)
+		key.attribute = shape_attribute(task, &key.process, epoch);
+	if (count(epoch, &key, &w->stack, l, value)) {
+		if (key.attribute == WEFT_SHAPE_OTHER)
+			tally(l, WEFT_SHAPE_BY_FULL, value);
 		send_detail(epoch, task, &key, (struct page){ .l = l }, value);
+	}
 	return 0;
 }
 

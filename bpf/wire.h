@@ -23,8 +23,10 @@ enum {
 	WEFT_CALL_SLOTS = 4, /* of scratch per CPU, for programs of probes */
 	WEFT_COMM_LEN = 16,
 	WEFT_MAX_CONTEXT_SLOTS = 2,
-	WEFT_HASH_WORDS = 256,      /* power of 2 above WEFT_MAX_FRAMES + 1 */
-	WEFT_ATTRIBUTE_BYTES = 256, /* that go with a sample; power of 2 */
+	WEFT_HASH_WORDS = 256,       /* power of 2 above WEFT_MAX_FRAMES + 1 */
+	WEFT_ATTRIBUTE_BYTES = 256,  /* that go with a sample; power of 2 */
+	WEFT_SHAPE_VALUES_MAX = 256, /* that counts are told apart by */
+	WEFT_SHAPE_VALUE_BYTES = 64,
 };
 
 /* In place of an event's number: it is not recorded. */
@@ -193,11 +195,20 @@ struct weft_stack {
 	__u64 address[WEFT_MAX_FRAMES]; /* kernel, then user; leaf first */
 };
 
+/* A value of the attribute that counts are told apart by. */
+struct weft_shape_value {
+	__u32 size;
+	__u8 bytes[WEFT_SHAPE_VALUE_BYTES]; /* zeros behind it */
+};
+
+/* In place of its number, where it was refused: too long, or too many. */
+#define WEFT_SHAPE_OTHER 0xffffffffU
+
 struct weft_count_key {
 	struct weft_stack_key stack;
 	struct weft_identity process;
 	__u32 event;
-	__u32 pad;
+	__u32 attribute; /* number of its value; 0: none */
 };
 
 struct weft_count {
@@ -241,6 +252,7 @@ enum weft_ledger_entry {
 	WEFT_SIDEBAND_LOST, /* a notice found no room in its ring */
 	WEFT_OPEN_AT_START, /* blocks and waits that began before recording */
 	WEFT_OPEN_AT_END,   /* and those that it did not see the end of */
+	WEFT_SHAPE_BY_FULL, /* counted as WEFT_SHAPE_OTHER */
 	WEFT_CONTEXT_OK,    /* one per enum weft_context_status, in order */
 	WEFT_CONTEXT_LAST = WEFT_CONTEXT_OK + 15,
 	WEFT_KERNEL_ENTRIES,
@@ -321,6 +333,9 @@ struct weft_context_entry {
 	/* Counted by the kernel program: how often it read by this entry, and
 	 * how often what the entry points to was not readable. */
 	__u32 reads, failed;
+	/* Of config.shape_by: the key's number in records, plus 1 (0: it has
+	 * none), and how many values the process has brought. */
+	__u32 shape_number, shape_made;
 };
 
 enum weft_record_kind {
@@ -472,6 +487,8 @@ struct weft_config {
 	__u32 only_requests; /* blocks of threads with an active trace only */
 	__u32 block_states;  /* a bit each of those that off-cpu counts */
 	__u64 min_block_ns;
+	__u32 shape_by; /* 1: counts are told apart by an attribute */
+	__u32 shape_pad;
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
 	struct weft_label_names labels;
 	struct weft_trace_probe trace_probe;

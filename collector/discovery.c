@@ -55,6 +55,7 @@ struct discovery {
 	struct probe *probe;     /* borrowed */
 	struct inspect *inspect; /* borrowed */
 	struct procs *procs;     /* borrowed */
+	const char *shape_by;    /* borrowed; NULL: none */
 	uv_timer_t timer;
 	struct table by_who;
 	struct watched **all; /* owned, as are its elements */
@@ -90,14 +91,20 @@ static void schedule(struct watched *w, uint64_t after_ms)
 
 /* What was counted of its reads goes on. */
 static int set_entry(struct discovery *d,
-		     const struct weft_context_entry *entry)
+		     const struct weft_context_entry *entry,
+		     const struct attributes *attributes)
 {
 	struct weft_context_entry before, now = *entry;
 
+	if (d->shape_by)
+		now.shape_number =
+			(uint32_t)(attributes_number(attributes, d->shape_by) +
+				   1);
 	if (!probe_read_context(d->probe, now.process.pid, &before) &&
 	    !memcmp(&before.process, &now.process, sizeof(now.process))) {
 		now.reads = before.reads;
 		now.failed = before.failed;
+		now.shape_made = before.shape_made;
 	}
 	return probe_set_context(d->probe, &now);
 }
@@ -110,18 +117,18 @@ static void found(struct discovery *d, struct watched *w,
 	if (w->is_dead)
 		return;
 	proc = procs_get(d->procs, &w->who);
-	if (set_entry(d, &c->entry)) {
+	if (proc && w->published_ns != c->published_ns &&
+	    !attributes_update(&proc->attributes, c)) {
+		w->published_ns = c->published_ns;
+		proc->changed = true;
+	}
+	if (set_entry(d, &c->entry, proc ? proc->attributes : NULL)) {
 		d->deferred++; /* table full: its samples have no context */
 		schedule(w, again_ms[0]);
 		return;
 	}
 	w->is_found = true;
 	schedule(w, refresh_ms);
-	if (proc && w->published_ns != c->published_ns &&
-	    !attributes_update(&proc->attributes, c)) {
-		w->published_ns = c->published_ns;
-		proc->changed = true;
-	}
 	if (proc && c->service[0] &&
 	    (!proc->service || strcmp(proc->service, c->service))) {
 		free(proc->service);
@@ -280,7 +287,7 @@ static void on_tick(uv_timer_t *timer)
 
 int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
 		   struct inspect *inspect, struct procs *procs,
-		   struct weft_err *err)
+		   const char *shape_by, struct weft_err *err)
 {
 	struct discovery *d = calloc(1, sizeof(*d));
 
@@ -292,6 +299,7 @@ int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
 	d->probe = probe;
 	d->inspect = inspect;
 	d->procs = procs;
+	d->shape_by = shape_by;
 	d->looks = LOOKS_SAVED;
 	uv_timer_init(loop, &d->timer);
 	d->timer.data = d;

@@ -12,9 +12,11 @@
 
 struct discovery;
 
+/* shape_by: key of the attribute that counts are told apart by, borrowed;
+ * NULL: none. */
 int discovery_open(struct discovery **out, uv_loop_t *loop, struct probe *probe,
 		   struct inspect *inspect, struct procs *procs,
-		   struct weft_err *err) MUST_CHECK;
+		   const char *shape_by, struct weft_err *err) MUST_CHECK;
 /* Memory goes when the loop has closed its handle. NULL is fine. */
 void discovery_close(struct discovery *d);
 

@@ -16,6 +16,7 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[WEFT_SIDEBAND_LOST] = "sideband_lost",
 	[WEFT_OPEN_AT_START] = "open_at_start",
 	[WEFT_OPEN_AT_END] = "open_at_end",
+	[WEFT_SHAPE_BY_FULL] = "shape_by_full",
 	[WEFT_CONTEXT_OK + WEFT_CTX_OK] = "context_ok",
 	[WEFT_CONTEXT_OK + WEFT_CTX_NULL] = "context_null",
 	[WEFT_CONTEXT_OK + WEFT_CTX_ZERO] = "context_zero",

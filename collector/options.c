@@ -19,6 +19,7 @@ enum {
 	OPT_ONLY_REQUESTS,
 	OPT_DETAIL,
 	OPT_ATTRIBUTES,
+	OPT_SHAPE_BY,
 	OPT_APPEND,
 	OPT_INTERVAL,
 	OPT_MAX_STACKS,
@@ -74,6 +75,8 @@ static const struct option_row rows[] = {
 	  "store one sample in N with time, thread and trace ID (default 1/10)" },
 	{ OPT_ATTRIBUTES, "attributes", NULL,
 	  "store the attributes of requests, such as http.route, with detail samples" },
+	{ OPT_SHAPE_BY, "shape-by", "KEY",
+	  "tell counts apart by an attribute of few values, as http.route (256 at most)" },
 	{ 'o', "output", "FILE",
 	  "where to write (default weft.db); a weft file that is there is moved to FILE.old" },
 	{ OPT_APPEND, "append", NULL, "add a recording to FILE instead" },
@@ -260,6 +263,11 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	case OPT_ATTRIBUTES:
 		o->attributes = true;
 		return NULL;
+	case OPT_SHAPE_BY:
+		o->shape_by = value;
+		return value[0] && strlen(value) <= 128
+			       ? NULL
+			       : "--shape-by takes the key of an attribute, as http.route";
 	case 'o':
 		o->output = value;
 		return value[0] ? NULL : "-o takes a file name";

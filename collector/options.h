@@ -30,8 +30,9 @@ struct record_opts {
 	struct cpu_list cpus;  /* n 0: all that are online */
 	bool user_stacks, kernel_stacks;
 	bool follow_children;
-	uint64_t detail_n; /* 0: off */
-	bool attributes;   /* with detail samples */
+	uint64_t detail_n;    /* 0: off */
+	bool attributes;      /* with detail samples */
+	const char *shape_by; /* key of an attribute; NULL: none */
 	const char *output;
 	bool append;
 	uint64_t duration_ns; /* 0: until stopped */

@@ -357,6 +357,11 @@ void probe_tables_changed(struct probe *p)
 	p->skel->bss->table_changes++;
 }
 
+int probe_shape_values_fd(const struct probe *p)
+{
+	return bpf_map__fd(p->skel->maps.shape_values);
+}
+
 int probe_mapped_fd(const struct probe *p)
 {
 	return p->mapped_fd;

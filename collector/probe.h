@@ -19,7 +19,8 @@ struct probe_opts {
 	int cgroup_fd; /* -1: no; else only tasks below it */
 	bool follow_children;
 	bool user_stacks, kernel_stacks;
-	bool attributes;                 /* with detail samples */
+	bool shape_by;   /* counts are told apart by an attribute */
+	bool attributes; /* with detail samples */
 	const struct triggers *triggers; /* borrowed for the call */
 	uint64_t min_block_ns;
 	uint32_t block_states; /* bits by enum weft_block_state */
@@ -91,6 +92,9 @@ void probe_tables_changed(struct probe *p);
 /* A descriptor from which struct weft_mapped can be read, one for each
  * executable file mapping of the targets; borrowed. Reading takes the locks
  * of their memory, which may take long. */
+/* The map of what --shape-by tells apart: struct weft_shape_value -> number. */
+int probe_shape_values_fd(const struct probe *p);
+
 int probe_mapped_fd(const struct probe *p);
 
 uint32_t probe_epoch(const struct probe *p);

@@ -74,6 +74,7 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->ring_wake_bytes = opts->ring_bytes / 4;
 	c->labels = opts->labels;
 	c->attributes = opts->attributes;
+	c->shape_by = opts->shape_by;
 	c->trace_probe = opts->trace_probe->map;
 }
 
@@ -150,6 +151,7 @@ int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
 		{ skel->maps.counts_1, 2 * opts->max_stacks },
 		{ skel->maps.samples, opts->ring_bytes },
 		{ skel->maps.tick_scratch, cpus },
+		{ skel->maps.shape_scratches, cpus },
 		{ skel->maps.switch_scratch,
 		  any_block(opts->triggers) ? cpus : 1 },
 		{ skel->maps.call_scratch, slots },

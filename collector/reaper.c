@@ -229,6 +229,9 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	raw->harvest.start_ns = r->interval_ns;
 	raw->harvest.end_ns = end_ns;
 	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, err);
+	if (!rc && shape_read_values(&raw->harvest.shape,
+				     probe_shape_values_fd(r->probe)))
+		rc = weft_fail(err, -ENOMEM, "cannot record: out of memory");
 	fill_row(r, end_ns, self_cpu_ns, &raw->row);
 	return rc;
 }

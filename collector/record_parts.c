@@ -112,6 +112,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.only_requests = o->only_requests,
 		.detail_n = o->detail_n,
 		.attributes = o->attributes,
+		.shape_by = o->shape_by != NULL,
 		.max_stacks = o->max_stacks,
 		.ring_bytes = o->ring_bytes,
 		.labels = o->labels,
@@ -280,6 +281,7 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		.kernel = p->kernel,
 		.binaries = p->binaries,
 		.jit = p->jit,
+		.shape_by = p->opts->shape_by,
 	};
 	for (uint32_t i = 0; i < p->opts->triggers.n; i++)
 		p->resolver.is_hook[i] =
@@ -287,9 +289,11 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 	rc = pipeline_open(&p->pipeline, p->opts->triggers.n,
 			   p->opts->max_wal_bytes, &p->resolver, p->writer,
 			   err);
-	if (!rc && (p->opts->detail_n || p->opts->only_requests))
+	if (!rc &&
+	    (p->opts->detail_n || p->opts->only_requests || p->opts->shape_by))
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
-				    p->inspect, p->procs, err);
+				    p->inspect, p->procs, p->opts->shape_by,
+				    err);
 	p->resolver.discovery = p->discovery;
 	if (!rc)
 		rc = open_tables(p, err);

@@ -327,6 +327,28 @@ static int resolve_absent(struct work *w, const struct weft_stack_key *key,
 			   WEFT_END_NO_USER, NULL, 0, out);
 }
 
+/* The attribute of a count, as batch_count() takes it. */
+static int place_attribute(struct work *w, uint32_t number, uint32_t *out)
+{
+	const struct weft_shape_value *value =
+		shape_find_value(&w->h->shape, number);
+	char text[4 * WEFT_SHAPE_VALUE_BYTES + 1];
+	int rc;
+
+	*out = 0;
+	text[0] = '\0';
+	if (!number || !w->r->shape_by)
+		return 0;
+	/* One that is not there was refused. */
+	if (value && value->size <= WEFT_SHAPE_VALUE_BYTES)
+		weft_sanitize(text, sizeof(text), (const char *)value->bytes,
+			      value->size);
+	rc = batch_attribute(w->b, w->r->shape_by, value ? text : NULL, out);
+	if (!rc)
+		*out += 1;
+	return rc;
+}
+
 /* Resolve one count into *at. Returns 0 or why it found no room. */
 static int place_count(struct work *w, const struct shape_count *c,
 		       struct resolved *at)
@@ -334,6 +356,7 @@ static int place_count(struct work *w, const struct shape_count *c,
 	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
 	struct proc *proc = procs_get(w->r->procs, &c->key.process);
 	struct stack_work work = { .n = 0 };
+	uint32_t attribute;
 	int rc;
 
 	if (!proc)
@@ -346,7 +369,10 @@ static int place_count(struct work *w, const struct shape_count *c,
 	if (rc)
 		return rc;
 	attributes_of_process(proc->attributes, w->b, at->process);
-	rc = batch_count(w->b, c->key.event, at->process, at->stack, 0,
+	rc = place_attribute(w, c->key.attribute, &attribute);
+	if (rc)
+		return rc;
+	rc = batch_count(w->b, c->key.event, at->process, at->stack, attribute,
 			 c->count, c->value);
 	return rc || !s ? rc : tell_ledger(w, c, s, &work);
 }

@@ -42,6 +42,7 @@ struct resolver {
 	struct kernel *kernel;
 	struct binaries *binaries;
 	struct jit *jit;
+	const char *shape_by; /* key of what tells counts apart; NULL: none */
 	struct discovery *discovery; /* NULL: no details, so no context */
 	/* By event: its stacks were taken by a hook in the kernel, which is on
 	 * top of them and left out. */

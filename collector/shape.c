@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <bpf/bpf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,10 +70,39 @@ const struct shape_stack *shape_find(const struct shape *s,
 		       compare_stacks);
 }
 
+int shape_read_values(struct shape *s, int fd)
+{
+	struct weft_shape_value key, *from = NULL;
+
+	while (!bpf_map_get_next_key(fd, from, &key)) {
+		if (s->n_values >= WEFT_SHAPE_VALUES_MAX)
+			return 0;
+		if (GROW(s->values, s->n_values + 1, s->values_room))
+			return -ENOMEM;
+		s->values[s->n_values].value = key;
+		if (!bpf_map_lookup_elem(fd, &key,
+					 &s->values[s->n_values].number))
+			s->n_values++;
+		from = &key;
+	}
+	return 0;
+}
+
+const struct weft_shape_value *shape_find_value(const struct shape *s,
+						uint32_t number)
+{
+	for (size_t i = 0; i < s->n_values; i++) {
+		if (s->values[i].number == number)
+			return &s->values[i].value;
+	}
+	return NULL;
+}
+
 void shape_release(struct shape *s)
 {
 	free(s->counts);
 	free(s->stacks);
 	free(s->addresses);
+	free(s->values);
 	*s = (struct shape){ 0 };
 }

@@ -23,7 +23,14 @@ struct shape_stack {
 	size_t first; /* index into addresses: kernel, then user; leaf first */
 };
 
+struct shape_value {
+	uint32_t number; /* weft_count_key.attribute */
+	struct weft_shape_value value;
+};
+
 struct shape {
+	struct shape_value *values; /* owned; of all intervals so far */
+	size_t n_values, values_room;
 	struct shape_count *counts; /* owned */
 	size_t n_counts, counts_room;
 	struct shape_stack *stacks; /* owned; ascending by key when sealed */
@@ -37,6 +44,14 @@ int shape_add_count(struct shape *s, const struct weft_count_key *key,
 		    uint64_t count, uint64_t value) MUST_CHECK;
 int shape_add_stack(struct shape *s, const struct weft_stack_key *key,
 		    const struct weft_stack *stack) MUST_CHECK;
+
+/* Read the values that counts may have, from their map. Returns 0 or a negative
+ * errno. */
+int shape_read_values(struct shape *s, int fd) MUST_CHECK;
+
+/* NULL: none of that number. */
+const struct weft_shape_value *shape_find_value(const struct shape *s,
+						uint32_t number);
 
 /* Order the stacks, once all are in, so that shape_find() works. */
 void shape_seal(struct shape *s);

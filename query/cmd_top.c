@@ -11,24 +11,27 @@
 #include "query/top.h"
 
 static const char *const by_words[TOP_BY_COUNT + 1] = {
-	"function", "stack", "process", "thread", "binary", NULL,
+	"function", "stack", "process", "thread", "binary", "attribute", NULL,
 };
 
 struct top_opts {
 	struct cli_common common;
-	const char *by, *trace, *where, *pid;
+	const char *by, *trace, *where, *value, *pid;
 	uint64_t rows;
 };
 
 static const struct cli_option options[] = {
 	{ "by", 0, "WHAT",
-	  "function (default), stack, process, thread or binary", CLI_TEXT,
-	  offsetof(struct top_opts, by) },
+	  "function (default), stack, process, thread, binary or attribute",
+	  CLI_TEXT, offsetof(struct top_opts, by) },
 	{ "trace", 0, "ID", "only this request (estimated from detail)",
 	  CLI_TEXT, offsetof(struct top_opts, trace) },
 	{ "where", 0, "KEY=VALUE",
 	  "pool the requests that have this attribute (also !=, ~)", CLI_TEXT,
 	  offsetof(struct top_opts, where) },
+	{ "value", 0, "VALUE",
+	  "only what had this value of weft record --shape-by (exact)",
+	  CLI_TEXT, offsetof(struct top_opts, value) },
 	{ "pid", 0, "PID", "only this process", CLI_TEXT,
 	  offsetof(struct top_opts, pid) },
 	{ "rows", 'n', "N", "rows to print (default 20; 0: all)", CLI_NUMBER,
@@ -140,6 +143,8 @@ static void fill_row(const struct top *top, const struct top_row *row,
 	table_text(t, row->name);
 	if (top->by == TOP_BY_FUNCTION)
 		table_text(t, base_name(row->more));
+	if (top->by == TOP_BY_ATTRIBUTE)
+		table_text(t, row->more);
 	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)
 		table_text(t, row->service ? row->service : row->more);
 	if (row->ends)
@@ -149,8 +154,8 @@ static void fill_row(const struct top *top, const struct top_row *row,
 static size_t choose_columns(const struct top *top, struct table_column *to)
 {
 	static const char *const names[TOP_BY_COUNT] = { "FUNCTION", "STACK",
-							 "COMM", "COMM",
-							 "BINARY" };
+							 "COMM",     "COMM",
+							 "BINARY",   "VALUE" };
 	bool has_total = top->by == TOP_BY_FUNCTION || top->by == TOP_BY_BINARY;
 	bool is_task = top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD;
 	size_t n = 0;
@@ -176,8 +181,11 @@ static size_t choose_columns(const struct top *top, struct table_column *to)
 					 top->by == TOP_BY_STACK
 						 ? TABLE_CUT_START
 						 : TABLE_CUT_END };
-	if (top->by == TOP_BY_FUNCTION)
-		to[n++] = (struct table_column){ "BINARY", TABLE_CUT_END };
+	if (top->by == TOP_BY_FUNCTION || top->by == TOP_BY_ATTRIBUTE)
+		to[n++] = (struct table_column){ top->by == TOP_BY_FUNCTION
+							 ? "BINARY"
+							 : "ATTRIBUTE",
+						 TABLE_CUT_END };
 	if (is_task)
 		to[n++] = (struct table_column){ "SERVICE OR PROGRAM",
 						 TABLE_CUT_END };
@@ -199,7 +207,7 @@ static void print_quality(const struct top *top)
 		q = stacks_quality(top->stacks);
 		named_print(&q->named, &q->all, stdout);
 	}
-	if (top->by == TOP_BY_THREAD)
+	if (top->by == TOP_BY_THREAD || top->by == TOP_BY_ATTRIBUTE)
 		return;
 	ends_describe(&top->ends, line, sizeof(line));
 	printf("stacks: %s%s\n", line,
@@ -241,6 +249,14 @@ static void print_pool(const struct top *top, const char *where)
 		       "by time (view samples_by_time)\n");
 }
 
+static void print_value(const char *value)
+{
+	char safe[1024];
+
+	weft_sanitize(safe, sizeof(safe), value, strlen(value));
+	printf("value %s, ", safe);
+}
+
 static int print(const struct top *top, size_t n, const char *where,
 		 struct weft_err *err)
 {
@@ -258,6 +274,8 @@ static int print(const struct top *top, size_t n, const char *where,
 		print_pool(top, where);
 	if (top->trace)
 		printf("trace %s, ", top->hex);
+	if (top->value)
+		print_value(top->value);
 	if (top->pid)
 		printf("pid %lld, ", (long long)top->pid);
 	printf("%s; shares are of %s samples, of %s\n",
@@ -313,6 +331,8 @@ static void json_row(const struct top *top, struct json *j,
 	json_text(j, by_words[top->by], row->name);
 	if (top->by == TOP_BY_FUNCTION)
 		json_text(j, "binary", row->more);
+	if (top->by == TOP_BY_ATTRIBUTE)
+		json_text(j, "key", row->more);
 	if (top->by == TOP_BY_STACK)
 		json_int(j, "stack_id", row->id);
 	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD) {
@@ -367,7 +387,7 @@ static void print_json(const struct top *top, size_t n, const char *where)
 		json_real(&j, "complete_share",
 			  tally_share(&q->complete, &q->all));
 	}
-	if (top->by != TOP_BY_THREAD)
+	if (top->by != TOP_BY_THREAD && top->by != TOP_BY_ATTRIBUTE)
 		json_ends(&j, &top->ends);
 	if (!top->is_estimated) {
 		json_real(&j, "absent_share_hi", stats_absent(all));
@@ -441,6 +461,16 @@ int cmd_top(int argc, char **argv)
 	if (opts.where && opts.trace)
 		return cli_usage(&command, "--trace is one request, --where "
 					   "many: give one of them");
+	if ((opts.value || top.by == TOP_BY_ATTRIBUTE) &&
+	    (opts.where || opts.trace))
+		return cli_usage(&command, "values of --shape-by are of all "
+					   "requests: without --trace and "
+					   "--where");
+	if (opts.value && top.by != TOP_BY_FUNCTION && top.by != TOP_BY_STACK &&
+	    top.by != TOP_BY_BINARY)
+		return cli_usage(&command, "--value goes with --by function, "
+					   "stack or binary");
+	top.value = opts.value;
 	top.pid = (int64_t)pid;
 	rc = run(&top, &opts, file, &err);
 	top_release(&top);

@@ -11,6 +11,54 @@ WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
   AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
 GROUP BY stack_id;
 
+-- name: top_stacks_value_whole
+-- ?5 a value of the attribute that counts are told apart by.
+SELECT stack_id, sum(count), sum(value) FROM stack_attribute_total
+WHERE event_id = ?1
+  AND attribute_id IN (SELECT a.id FROM shape_attribute a WHERE a.value = ?5)
+  AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
+GROUP BY stack_id;
+
+-- name: top_stacks_value_part
+SELECT stack_id, sum(count), sum(value) FROM stack_attribute_count
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+  AND attribute_id IN (SELECT a.id FROM shape_attribute a WHERE a.value = ?5)
+  AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
+GROUP BY stack_id;
+
+-- name: top_attributes_whole
+-- Value, key, count, value; what had none is what is missing to all counts.
+WITH told(attribute_id, count, value) AS (
+  SELECT attribute_id, sum(count), sum(value) FROM stack_attribute_total
+  WHERE event_id = ?1
+    AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
+  GROUP BY attribute_id)
+SELECT ifnull(a.value, '[other values]'), a.key, t.count, t.value
+FROM told t JOIN shape_attribute a ON a.id = t.attribute_id
+UNION ALL
+SELECT '[none]', '',
+  total(count) - (SELECT total(count) FROM told),
+  total(value) - (SELECT total(value) FROM told)
+FROM stack_total
+WHERE event_id = ?1
+  AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4));
+
+-- name: top_attributes_part
+WITH told(attribute_id, count, value) AS (
+  SELECT attribute_id, sum(count), sum(value) FROM stack_attribute_count
+  WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+    AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4))
+  GROUP BY attribute_id)
+SELECT ifnull(a.value, '[other values]'), a.key, t.count, t.value
+FROM told t JOIN shape_attribute a ON a.id = t.attribute_id
+UNION ALL
+SELECT '[none]', '',
+  total(count) - (SELECT total(count) FROM told),
+  total(value) - (SELECT total(value) FROM told)
+FROM stack_count
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+  AND (?4 IS NULL OR process_id IN (SELECT id FROM process WHERE pid = ?4));
+
 -- name: top_stacks_trace
 SELECT s.stack_id, s.interval_id, count(*), sum(s.weight),
        sum(s.weight * s.weight), sum(s.weight * s.value)

@@ -50,6 +50,8 @@ static const struct {
 				"process has not told" },
 	{ "attributes_truncated", "samples with more attributes than are "
 				  "read (256 bytes)" },
+	{ "shape_by_full", "samples whose value of --shape-by is not told "
+			   "apart: over 256 values, or over 64 bytes" },
 	{ "throttled", "firings that the kernel held back" },
 	{ "context_ok", "detail samples with a trace ID" },
 	{ "context_null", "no record attached to the thread" },

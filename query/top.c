@@ -61,14 +61,19 @@ static int query(struct top *top, size_t part, enum query_sql id,
 		sqlite3_bind_int64(*stmt, 4, top->pid);
 	if (top->trace)
 		sqlite3_bind_int64(*stmt, 5, top->trace);
+	if (top->value)
+		sqlite3_bind_text(*stmt, 5, top->value, -1, SQLITE_STATIC);
 	return 0;
 }
 
 static int add_stacks(struct top *top, size_t part, struct weft_err *err)
 {
+	bool whole = top->report.range.is_whole;
 	enum query_sql id = top->trace ? QUERY_SQL_TOP_STACKS_TRACE
-			    : top->report.range.is_whole
-				    ? QUERY_SQL_TOP_STACKS_WHOLE
+			    : top->value
+				    ? (whole ? QUERY_SQL_TOP_STACKS_VALUE_WHOLE
+					     : QUERY_SQL_TOP_STACKS_VALUE_PART)
+			    : whole ? QUERY_SQL_TOP_STACKS_WHOLE
 				    : QUERY_SQL_TOP_STACKS_PART;
 	struct tally tally;
 	sqlite3_stmt *stmt;
@@ -352,6 +357,35 @@ int top_finish(struct top *top, struct weft_err *err)
 	return 0;
 }
 
+/* A row for each value of the attribute that counts are told apart by. */
+static int load_attributes(struct top *top, size_t part, struct weft_err *err)
+{
+	enum query_sql id = top->report.range.is_whole
+				    ? QUERY_SQL_TOP_ATTRIBUTES_WHOLE
+				    : QUERY_SQL_TOP_ATTRIBUTES_PART;
+	struct top_row *row;
+	struct tally tally;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	rc = query(top, part, id, &stmt, err);
+	if (rc)
+		return rc;
+	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
+		tally = tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 2),
+				       (uint64_t)sqlite3_column_int64(stmt, 3));
+		if (tally.count == 0)
+			continue;
+		row = top_add_row(top, column_text(stmt, 0),
+				  column_text(stmt, 1), NULL);
+		if (!row)
+			return no_memory(err);
+		row->self = row->total = tally;
+		tally_add(&top->all, &tally);
+	}
+	return rc;
+}
+
 static int load(struct top *top, struct weft_err *err)
 {
 	size_t i;
@@ -360,6 +394,9 @@ static int load(struct top *top, struct weft_err *err)
 	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)
 		for (i = 0; i < top->report.range.n_parts && !rc; i++)
 			rc = load_tasks(top, i, err);
+	else if (top->by == TOP_BY_ATTRIBUTE)
+		for (i = 0; i < top->report.range.n_parts && !rc; i++)
+			rc = load_attributes(top, i, err);
 	else
 		rc = load_stacks(top, err);
 	return rc ? rc : top_finish(top, err);

@@ -12,6 +12,7 @@ enum top_by {
 	TOP_BY_PROCESS,
 	TOP_BY_THREAD,
 	TOP_BY_BINARY,
+	TOP_BY_ATTRIBUTE, /* of --shape-by */
 	TOP_BY_COUNT
 };
 
@@ -32,7 +33,8 @@ struct pool;
 struct top {
 	/* Inputs. */
 	enum top_by by;
-	int64_t pid; /* 0: all */
+	int64_t pid;       /* 0: all */
+	const char *value; /* of --shape-by's attribute; NULL: all */
 
 	struct report report;
 	struct stacks *stacks; /* owned; NULL by process and thread */

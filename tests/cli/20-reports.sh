@@ -332,6 +332,38 @@ memcpy|24|24'
 	has out ' memcpy '
 }
 
+shape_values() {
+	recording weft.db "
+INSERT INTO shape_attribute VALUES (1, 'http.route', '/a'),
+  (2, 'http.route', NULL);
+INSERT INTO stack_attribute_total
+SELECT event_id, 1, stack_id, process_id, 10, 100000000 FROM stack_total
+ WHERE event_id = 1 AND count >= 15;
+INSERT INTO stack_attribute_total
+SELECT event_id, 2, stack_id, process_id, 5, 50000000 FROM stack_total
+ WHERE event_id = 1 AND count >= 15;"
+	told=$(sqlite3 weft.db "SELECT sum(count) FROM stack_attribute_total")
+	all=$(sqlite3 weft.db "SELECT sum(count) FROM stack_total
+		WHERE event_id = 1")
+	run "$weft" top --by attribute --json
+	expect 0
+	[ "$(json out 'sum(r["self_samples"] for r in j["rows"])')" = "$all" ]
+	[ "$(json out '[r["self_samples"] for r in j["rows"]
+		if r["attribute"] == "[none]"]')" = "[$((all - told))]" ]
+	run "$weft" top --by attribute
+	has out ' /a +http.route$'
+	has out ' \[other values\] +http.route$'
+	run "$weft" top --value /a --json
+	expect 0
+	[ "$(json out 'j["samples"] * 3')" = "$((told * 2))" ]
+	run "$weft" top --value /none
+	expect 4
+	run "$weft" top --value /a --by thread
+	expect 2
+	run "$weft" top --by attribute --trace "$A"
+	expect 2
+}
+
 it "top by function" report top.txt top
 it "top by stack" report top-stack.txt top --by stack
 it "top by process" report top-process.txt top --by process
@@ -352,6 +384,8 @@ it "several recordings and events keep apart" several_recordings
 it "loss and top say which stacks are whole, and why others are not" ends
 it "loss explains every word that is stored" words
 it "loss tells where trace IDs came from, and why there is none" trace_ids
+it "values of --shape-by: what each has, what none has, the profile of one" \
+	shape_values
 it "an absent function is bounded, not denied" on_function
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines

@@ -130,6 +130,78 @@ static void counts_of_one_stack_are_added_up(void **state)
 	t_close(st);
 }
 
+/* Texts of attributes, behind what the batch has. */
+static const struct store_attribute *add_texts(struct t_batch *batch)
+{
+	static const char more[] = "http.route\0/a\0GET";
+	static char text[4096];
+	static struct store_attribute a[3];
+	size_t at = batch->batch.text_size;
+
+	assert_true(at + sizeof(more) <= sizeof(text));
+	memcpy(text, batch->batch.text, at);
+	memcpy(text + at, more, sizeof(more));
+	a[0] = (struct store_attribute){ (store_text)at, (store_text)at + 11 };
+	a[1] = (struct store_attribute){ (store_text)at, 0 };
+	a[2] = (struct store_attribute){ (store_text)at, (store_text)at + 14 };
+	batch->batch.text = text;
+	batch->batch.text_size = at + sizeof(more);
+	batch->batch.attributes = a;
+	batch->batch.n_attributes = ARRAY_LEN(a);
+	return a;
+}
+
+static void counts_with_an_attribute_are_part_of_all(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	t_fill(&b);
+	(void)add_texts(&b);
+	for (size_t i = 0; i < b.batch.n_counts; i++)
+		b.count[i].attribute = i == 0 ? 1 : i == 1 ? 2 : 0;
+	t_write(st, &b);
+	t_write(st, &b);
+	t_expect("a.db", "SELECT sum(count), sum(value) FROM stack_count",
+		 "26|2600");
+	t_expect("a.db", "SELECT key, value FROM shape_attribute ORDER BY id",
+		 "http.route|/a\nhttp.route|NULL");
+	t_expect("a.db",
+		 "SELECT (SELECT sum(count) FROM stack_attribute_count) ="
+		 " (SELECT sum(count) FROM stack_attribute_total),"
+		 " (SELECT count(*) FROM stack_attribute_count c"
+		 " WHERE c.count > (SELECT s.count FROM stack_count s"
+		 " WHERE s.interval_id = c.interval_id AND"
+		 " s.event_id = c.event_id AND s.process_id = c.process_id AND"
+		 " s.stack_id = c.stack_id))",
+		 "1|0");
+	t_close(st);
+}
+
+static void samples_and_processes_have_attributes(void **state)
+{
+	static const struct store_has of_sample[] = { { 1, 0 }, { 1, 2 } };
+	static const struct store_has of_process[] = { { 0, 0 } };
+	static const struct store_has bad[] = { { 0, 1 } }; /* has no value */
+	struct weft_err why = { 0 };
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	t_fill(&b);
+	(void)add_texts(&b);
+	b.batch.sample_attributes = of_sample;
+	b.batch.n_sample_attributes = ARRAY_LEN(of_sample);
+	b.batch.process_attributes = of_process;
+	b.batch.n_process_attributes = 1;
+	t_write(st, &b);
+	t_expect("a.db", "SELECT * FROM sample_attribute", "2|http.route|/a");
+	t_expect("a.db", "SELECT * FROM process_attribute", "1|http.route|/a");
+	b.batch.sample_attributes = bad;
+	b.batch.n_sample_attributes = 1;
+	assert_int_equal(store_write(st, &b.batch, b.row, &why), -EINVAL);
+	t_close(st);
+}
+
 static void traces_sum_their_samples(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -535,6 +607,8 @@ int main(void)
 		TEST(what_is_looked_up_per_batch_seeks_an_index),
 		TEST(a_batch_is_read_back_as_it_was_given),
 		TEST(counts_of_one_stack_are_added_up),
+		TEST(counts_with_an_attribute_are_part_of_all),
+		TEST(samples_and_processes_have_attributes),
 		TEST(traces_sum_their_samples),
 		TEST(equal_things_become_equal_rows),
 		TEST(stacks_that_ended_otherwise_are_other_rows),
