@@ -10,16 +10,20 @@
 #   equal          the whole chain, names, files and lines, as a judge has it
 #   neither        no side knows anything: padding, code without DWARF
 #   theirs-symbol  judges fall back to the symbol table, for code that has
-#                  lines but no function, or neither; we ask for symbols apart
+#                  lines but no function, or neither; we ask for symbols apart.
+#                  Of code without DWARF (of crtstuff.c) binutils' has the file
+#                  from there, too, and eu-addr2line the last line before it
 #   alias          another name of the same code, with and without __GI_
 #   by-gdb         the place is as a judge says, but both have other functions
 #                  there (most: they leave out what was inlined, where -flto,
 #                  dwz or clang's DWARF 5 are at work); gdb has the same chain
 #                  as we
-#   ours-missing   a judge knows more than we do; seen: code without DWARF that
-#                  eu-addr2line gives the last line of the code before it
+#   ours-missing   a judge knows more than we do; seen: padding, for which the
+#                  line table has a row but no unit a range
 #   theirs-missing we know more than both
-#   chain, name, file, line: what of it differs
+#   chain, name, file, line: what of it differs. Chains seen where -flto and
+#                  dwz were at work: all three judges leave out a function that
+#                  was inlined there, as llvm-dwarfdump --lookup says too
 #
 # All but the first five are differences, one in 1000 at most.
 set -u

@@ -39,7 +39,9 @@ def kind(ours, theirs):
     if ours == theirs:
         return "equal" if ours else "neither"
     if not ours:
-        return "theirs-symbol" if theirs[0][1:] == ("??", 0) else "ours-missing"
+        # binutils has the file from the symbol table, too; no line, though
+        only_symbol = len(theirs) == 1 and theirs[0][2] == 0
+        return "theirs-symbol" if only_symbol else "ours-missing"
     if not theirs:
         return "theirs-missing"
     if [c[1:] for c in ours] == [c[1:] for c in theirs]:
