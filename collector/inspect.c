@@ -20,7 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/cpu_time.h"
 #include "collector/inspect_jobs.h"
+#include "collector/inspect_owners.h"
 
 enum {
 	LOOK_AHEAD = 64,   /* jobs searched for one of the same file */
@@ -41,6 +43,7 @@ struct worker {
 	struct inspect_target last;
 	uint8_t *reply; /* owned */
 	size_t reply_size, reply_room, reply_want;
+	uint64_t started_ns; /* job */
 	int fd, pid;
 	int open_handles;
 };
@@ -62,6 +65,7 @@ struct inspect {
 	struct slot slot[WIRE_WORKERS_MAX];
 	struct jobs waiting, settled;
 	struct jobs lines; /* waiting; taken when nothing else waits */
+	struct inspect_owners owners; /* whose lines are next */
 	struct inspect_bars bars;
 	struct inspect_totals totals;
 	uint64_t next_id;
@@ -128,11 +132,21 @@ static bool send_command(struct inspect *in, enum wire_command_kind kind,
 		    MSG_DONTWAIT | MSG_NOSIGNAL) == sizeof(command);
 }
 
+static struct job *take_waiting(struct inspect *in, struct jobs *jobs,
+				struct job **link)
+{
+	struct job *job = jobs_take(jobs, link);
+
+	if (jobs == &in->lines)
+		inspect_owners_leave(&in->owners, job->owner);
+	return job;
+}
+
 static void settle_all(struct inspect *in, struct jobs *jobs,
 		       enum inspect_status status)
 {
 	while (jobs->first)
-		settle_later(in, jobs_take(jobs, &jobs->first), status);
+		settle_later(in, take_waiting(in, jobs, &jobs->first), status);
 }
 
 /* With no inspector and none coming, do not let requests wait for ever. */
@@ -215,6 +229,13 @@ static struct job *worker_abandon(struct worker *worker)
 	return job;
 }
 
+static void charge(const struct worker *worker, const struct job *job)
+{
+	if (job->request->op == WIRE_LINES)
+		inspect_owners_charge(&worker->in->owners, job->owner,
+				      uv_hrtime() - worker->started_ns);
+}
+
 /* The inspector hung or died: replace it, bar its target, tell who asked. */
 static void worker_fail(struct worker *worker, enum inspect_status status)
 {
@@ -229,6 +250,7 @@ static void worker_fail(struct worker *worker, enum inspect_status status)
 		defer_if_alone(in);
 		return;
 	}
+	charge(worker, job);
 	ask_for_worker(in, slot);
 	inspect_bars_add(&in->bars, &job->target,
 			 uv_hrtime() + in->opts.bar_ns);
@@ -270,6 +292,7 @@ static void worker_start(struct worker *worker, struct job *job)
 	struct inspect *in = worker->in;
 
 	worker->job = job;
+	worker->started_ns = uv_hrtime();
 	worker->last = job->target;
 	worker->reply_size = 0;
 	worker->reply_want = 0;
@@ -303,7 +326,7 @@ static struct worker *find_idle(struct inspect *in,
 static bool take_job(struct inspect *in, struct jobs *jobs, struct job **link,
 		     struct worker *worker)
 {
-	struct job *job = jobs_take(jobs, link);
+	struct job *job = take_waiting(in, jobs, link);
 
 	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime())) {
 		settle_later(in, job, INSPECT_BARRED);
@@ -325,6 +348,17 @@ static bool is_busy_with_lines(const struct inspect *in)
 	return false;
 }
 
+/* The first request of the owner whose turn it is. */
+static struct job **choose_lines(struct inspect *in)
+{
+	size_t owner = inspect_owners_choose(&in->owners);
+	struct job **link = &in->lines.first;
+
+	while ((*link)->owner != owner)
+		link = &(*link)->next;
+	return link;
+}
+
 /* Call nobody back: runs within requests. */
 static void dispatch(struct inspect *in)
 {
@@ -343,10 +377,12 @@ static void dispatch(struct inspect *in)
 			in->passes = is_first ? 0 : in->passes + 1;
 	}
 	while (in->lines.first && !in->is_closing && !is_busy_with_lines(in)) {
-		worker = find_idle(in, &in->lines.first->target);
+		struct job **link = choose_lines(in);
+
+		worker = find_idle(in, &(*link)->target);
 		if (!worker)
 			return;
-		(void)take_job(in, &in->lines, &in->lines.first, worker);
+		(void)take_job(in, &in->lines, link, worker);
 	}
 }
 
@@ -415,6 +451,9 @@ static void finish(struct worker *worker)
 	}
 	worker->job = NULL;
 	uv_timer_stop(&worker->deadline);
+	charge(worker, job);
+	if (job->request->op == WIRE_NAMES && answer.owner != WIRE_NO_OWNER)
+		inspect_owners_learn(&in->owners, &job->target, answer.owner);
 	call_back(in, job, &answer);
 	inspect_answer_release(&answer);
 	/* A table is large and comes once. */
@@ -646,46 +685,27 @@ void inspect_read_totals(const struct inspect *in, struct inspect_totals *out)
 	*out = in->totals;
 }
 
-/* CPU time of a process that we or the server made, and of its children that
- * were waited for; 0 where pid is not ours any more. */
-static uint64_t cpu_ns(int pid, int parent)
-{
-	static const uint64_t ns_per_s = 1000000000;
-	char path[64], text[1024];
-	unsigned long long user, system, child_user, child_system;
-	const char *rest;
-	int ppid;
-	FILE *file;
-	size_t n;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, file);
-	fclose(file);
-	text[n] = '\0';
-	rest = strrchr(text, ')');
-	if (!rest ||
-	    sscanf(rest + 1,
-		   " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %llu %llu",
-		   &ppid, &user, &system, &child_user, &child_system) != 5 ||
-	    ppid != parent)
-		return 0;
-	return (user + system + child_user + child_system) *
-	       (ns_per_s / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
 uint64_t inspect_cpu_ns(const struct inspect *in)
 {
-	uint64_t total = cpu_ns(in->server.pid, getpid());
+	uint64_t total = cpu_time_ns(in->server.pid, getpid());
 
 	for (uint32_t i = 0; i < in->opts.workers; i++) {
 		if (in->slot[i].worker)
-			total +=
-				cpu_ns(in->slot[i].worker->pid, in->server.pid);
+			total += cpu_time_ns(in->slot[i].worker->pid,
+					     in->server.pid);
 	}
 	return total;
+}
+
+/* Whether there is room for one more of its owner's, so that there is some
+ * for others; it then counts as waiting. */
+static bool may_wait(struct inspect *in, struct job *job)
+{
+	job->owner = inspect_owners_find(&in->owners, &job->target);
+	if (in->owners.owner[job->owner].waiting >= in->opts.queue / 2)
+		return false;
+	inspect_owners_wait(&in->owners, job->owner);
+	return true;
 }
 
 int inspect_submit(struct inspect *in, const struct job_parts *parts,
@@ -698,7 +718,8 @@ int inspect_submit(struct inspect *in, const struct job_parts *parts,
 		return -ENOMEM;
 	if (inspect_bars_has(&in->bars, &job->target, uv_hrtime()))
 		settle_later(in, job, INSPECT_BARRED);
-	else if (jobs->n >= in->opts.queue)
+	else if (jobs->n >= in->opts.queue ||
+		 (jobs == &in->lines && !may_wait(in, job)))
 		settle_later(in, job, INSPECT_DEFERRED);
 	else
 		jobs_append(jobs, job);

@@ -20,6 +20,7 @@ struct job {
 	union job_fn fn;
 	void *ctx; /* borrowed, for fn */
 	struct inspect_target target;
+	size_t owner;                 /* of lines: in struct inspect_owners */
 	enum inspect_status status;   /* when settled without an answer */
 	size_t size;                  /* of what is sent */
 	struct wire_request *request; /* owned; size bytes */

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/demangle.h"
@@ -302,12 +303,15 @@ enum inspect_status inspect_op_names(const struct request *request,
 	struct elf_file file;
 	struct kept *entry;
 	bool has_offsets;
+	struct stat st;
 	int rc;
 
 	/* The vDSO's key has inode 0, as no file has. */
 	rc = is_vdso ? inspect_open_vdso(&file) : places_find(&file, request);
 	if (rc)
 		return inspect_to_status(rc);
+	if (file.fd >= 0 && !fstat(file.fd, &st))
+		reply->owner = st.st_uid;
 	has_offsets = !request->head->is_debug || places_has_offsets(&file);
 	rc = load_symbols(&file, &entry);
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {

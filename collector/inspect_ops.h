@@ -21,6 +21,7 @@ struct reply {
 	char *strings; /* owned */
 	size_t strings_size, strings_room;
 	uint32_t n;
+	uint32_t owner; /* as in struct wire_reply */
 };
 
 /* Append an item. Returns 0, -E2BIG or -ENOMEM. */

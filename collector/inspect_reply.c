@@ -352,6 +352,7 @@ int inspect_answer_decode(struct inspect_answer *out, const void *bytes,
 	if (size < sizeof(*head) || inspect_reply_size(head, request) != size)
 		return -EPROTO;
 	out->status = (enum inspect_status)head->status;
+	out->owner = head->owner;
 	if (head->status != INSPECT_OK)
 		return 0;
 	if (!find_layout(request, &layout))

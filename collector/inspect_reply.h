@@ -8,6 +8,7 @@
 
 struct inspect_answer {
 	enum inspect_status status;
+	uint32_t owner; /* as in struct wire_reply */
 	size_t n;
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
 	struct inspect_context context;   /* WIRE_CONTEXT, WIRE_RECORDS */

@@ -84,10 +84,11 @@ struct wire_reply {
 	uint32_t status; /* enum inspect_status */
 	uint32_t n;
 	uint32_t strings_size;
-	uint32_t pad;
+	uint32_t owner; /* of names: the file's user; WIRE_NO_OWNER: none */
 };
 
 enum {
+	WIRE_NO_OWNER = UINT32_MAX,
 	WIRE_NO_STRING = UINT32_MAX
 };
 

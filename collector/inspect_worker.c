@@ -90,6 +90,7 @@ static void reply_clear(struct reply *reply)
 	reply->items_size = 0;
 	reply->strings_size = 0;
 	reply->n = 0;
+	reply->owner = WIRE_NO_OWNER;
 	memset(&reply->own, 0, sizeof(reply->own));
 }
 
@@ -210,6 +211,7 @@ static bool answer(int fd, const struct request *request, struct reply *reply)
 	if (head.status != INSPECT_OK)
 		reply_clear(reply);
 	head.n = reply->n;
+	head.owner = reply->owner;
 	head.strings_size = (uint32_t)reply->strings_size;
 
 	struct iovec parts[] = {
