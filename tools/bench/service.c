@@ -353,7 +353,9 @@ void service_free(struct service *s)
 
 struct store *service_open(const char *path)
 {
-	static const struct store_event event = { "timer", "ns", 997 };
+	static const struct store_event event = { .name = "timer",
+						  .unit = "ns",
+						  .requested_hz = 997 };
 	struct store_opts opts = {
 		.path = path,
 		.recording = {
