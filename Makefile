@@ -71,7 +71,7 @@ $(B)/query.a: $(QUERY)
 
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
-	$(B)/gen/threads.skel.h \
+	$(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
 QUERY_SQL := $(wildcard query/*.sql)
@@ -94,6 +94,13 @@ $(B)/gen/%.bpf.o: bpf/%.bpf.c $(wildcard bpf/*)
 
 $(B)/gen/%.skel.h: $(B)/gen/%.bpf.o
 	$(Q)$(BPFTOOL) gen skeleton $< name $*_bpf >$@
+
+# The numbers of system calls by name, as the C library's headers have them.
+$(B)/gen/syscalls.h:
+	@mkdir -p $(@D)
+	$(Q)echo '#include <asm/unistd.h>' | $(CC) -E -dM - | sort | awk \
+		'/^#define __NR_[a-z]/ { printf "{ \"%s\", %s },\n", \
+		substr($$2, 6), $$3 }' >$@
 
 # The parts of a process context (OTEP 4719) and of OTLP that are read.
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
@@ -370,11 +377,12 @@ check-lint:
 check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
-		JIT_MODES="swap grow anew late" \
+		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 \
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \
+		tests/live/70-measure.sh \
 		tests/live/61-tls-models.sh tests/live/62-lives.sh \
 		tests/live/63-hostile-context.sh tests/live/67-truth.sh \
 		$(wildcard tests/live/*attribution.sh)

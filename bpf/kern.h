@@ -95,7 +95,14 @@ struct mm_struct___seqcount {
 	} mm_lock_seq;
 };
 
+/* Part of the task where the kernel has CONFIG_THREAD_INFO_IN_TASK, as x86-64
+ * has. */
+struct thread_info {
+	__u32 status;
+};
+
 struct task_struct {
+	struct thread_info thread_info;
 	unsigned int flags;
 	unsigned int __state;
 	struct mm_struct *mm;
@@ -163,6 +170,17 @@ enum {
 enum {
 	KERN_USER32_CS = 0x23
 };
+
+/* thread_info.status, arch/x86/include/asm/thread_info.h */
+enum {
+	KERN_TS_COMPAT = 0x0002
+};
+
+/* In a system call by the entry for 32-bit programs, with its numbers. */
+static __always_inline bool kern_is_compat(struct task_struct *task)
+{
+	return task->thread_info.status & KERN_TS_COMPAT;
+}
 
 /* When a file's inode last changed, as one number. False: not readable. */
 static __always_inline bool kern_inode_changed(struct inode *inode, __u64 *out)

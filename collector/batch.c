@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/batch.h"
+#include "collector/batch_metrics.h"
 #include "collector/grow.h"
 #include "collector/table.h"
 
@@ -37,6 +38,7 @@ struct batch {
 	ROWS(struct store_attribute) attributes;
 	ROWS(struct store_has) sample_has;
 	ROWS(struct store_has) process_has;
+	struct batch_metrics metrics;
 	uint32_t *stack_frames;
 	size_t n_stack_frames, stack_frames_room;
 	const struct binary **binary_of; /* one per row of binaries */
@@ -99,6 +101,7 @@ void batch_free(struct batch *b)
 	ROWS_RELEASE(b->attributes);
 	ROWS_RELEASE(b->sample_has);
 	ROWS_RELEASE(b->process_has);
+	batch_metrics_release(&b->metrics);
 	free(b->text);
 	free(b->stack_frames);
 	free(b->notes);
@@ -557,6 +560,16 @@ int batch_ledger_unmeasured(struct batch *b, uint32_t event, uint32_t entry)
 	return ledger_row(b, event, entry) ? 0 : -ENOMEM;
 }
 
+struct batch_metrics *batch_metrics(struct batch *b)
+{
+	return &b->metrics;
+}
+
+int batch_text(struct batch *b, const char *text, store_text *out)
+{
+	return add_text(b, text, out);
+}
+
 void batch_drop_samples(struct batch *b)
 {
 	b->samples.n = 0;
@@ -595,6 +608,11 @@ void batch_view(const struct batch *b, struct store_batch *out)
 		.n_sample_attributes = b->sample_has.n,
 		.process_attributes = b->process_has.row,
 		.n_process_attributes = b->process_has.n,
+		.metric_values = b->metrics.values,
+		.n_metric_values = b->metrics.n_values,
+		.metric_buckets = b->metrics.buckets,
+		.n_metric_buckets = b->metrics.n_buckets,
+		.metric_ledger = b->metrics.ledger,
 	};
 }
 

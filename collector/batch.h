@@ -17,10 +17,13 @@
 enum {
 	BATCH_COUNTS_MAX = 1 << 20,
 	BATCH_SAMPLES_MAX = 1 << 20,
-	BATCH_ATTRIBUTES_MAX = 1 << 20 /* of samples */
+	BATCH_ATTRIBUTES_MAX = 1 << 20, /* of samples */
+	BATCH_METRIC_VALUES_MAX = 1 << 20,
+	BATCH_METRIC_BUCKETS_MAX = 1 << 22
 };
 
 struct batch;
+struct batch_metrics;
 
 /* A place in code, as frames are told apart, and its name if that came along.
  */
@@ -73,6 +76,11 @@ int batch_ledger(struct batch *b, uint32_t event, uint32_t entry,
 /* Make sure that the row is there, even if nobody measures it. */
 int batch_ledger_unmeasured(struct batch *b, uint32_t event,
 			    uint32_t entry) MUST_CHECK;
+
+/* What measures had; see batch_metrics.h. Borrowed. */
+struct batch_metrics *batch_metrics(struct batch *b);
+/* Copy text into the batch (NULL or empty: absent). -ENOMEM. */
+int batch_text(struct batch *b, const char *text, store_text *out) MUST_CHECK;
 
 /* Forget all samples; what they were is the caller's to count. */
 void batch_drop_samples(struct batch *b);

@@ -444,3 +444,17 @@ bool symbols_find_by_name(const struct symbols *symbols, const char *name,
 	}
 	return false;
 }
+
+size_t symbols_names(const struct symbols *symbols, const char **out,
+		     size_t max)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < TABLES; i++) {
+		const struct table *table = &symbols->table[i];
+
+		for (size_t k = 0; k < table->n && n < max; k++)
+			out[n++] = table->strings + table->functions[k].name;
+	}
+	return n;
+}

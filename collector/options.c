@@ -8,6 +8,7 @@
 
 #include "bpf/wire.h"
 #include "collector/label_names.h"
+#include "collector/measure_parse.h"
 #include "collector/option_table.h"
 #include "collector/options.h"
 
@@ -26,6 +27,9 @@ enum {
 	OPT_RING_SIZE,
 	OPT_MAX_WAL,
 	OPT_MAX_TABLES,
+	OPT_MEASURE,
+	OPT_MAX_KEYS,
+	OPT_NO_SAMPLES,
 	OPT_NO_INLINE,
 	OPT_OTLP_LISTEN,
 	OPT_GO_LABELS,
@@ -45,6 +49,7 @@ enum {
 #define DEFAULT_RING       (8ULL << 20)
 #define DEFAULT_MAX_WAL    (64ULL << 20)
 #define DEFAULT_MAX_TABLES (256ULL << 20)
+#define DEFAULT_MAX_KEYS   4096
 #define DEFAULT_OUTPUT     "weft.db"
 
 static const struct option_row rows[] = {
@@ -92,6 +97,12 @@ static const struct option_row rows[] = {
 	  "write-ahead log above which details are discarded (default 64M)" },
 	{ OPT_MAX_TABLES, "max-tables", "SIZE",
 	  "kernel memory for unwind tables, taken as files need them (default 256M)" },
+	{ OPT_MEASURE, "measure", "TEXT",
+	  "also have the kernel measure, as in 'sizes = hist(args.count) by comm @\ntracepoint:syscalls:sys_enter_read'; repeatable (weft measure --help)" },
+	{ OPT_MAX_KEYS, "max-keys", "N",
+	  "distinct keys of a measure in an interval (default 4096)" },
+	{ OPT_NO_SAMPLES, "no-samples", NULL,
+	  "only measure: no timer, no stacks" },
 	{ OPT_NO_INLINE, "no-inline", NULL,
 	  "symbols only: no inlined functions and no lines from DWARF" },
 	{ OPT_OTLP_LISTEN, "otlp-listen", "ADDRESS:PORT",
@@ -302,6 +313,18 @@ static const char *take(int id, const char *value, struct record_opts *o)
 				       &o->max_table_bytes)
 			       ? "--max-tables takes a size of at least 1M"
 			       : NULL;
+	case OPT_MEASURE:
+		if (o->n_measures == OPTIONS_MEASURES_MAX)
+			return "--measure can be given 16 times";
+		o->measures[o->n_measures++] = value;
+		return NULL;
+	case OPT_MAX_KEYS:
+		return weft_parse_u64(value, 1, 1 << 20, &o->max_keys)
+			       ? "--max-keys takes a number from 1 to 1048576"
+			       : NULL;
+	case OPT_NO_SAMPLES:
+		o->no_samples = true;
+		return NULL;
 	case OPT_OTLP_LISTEN:
 		o->otlp_listen = value;
 		return NULL;
@@ -391,6 +414,10 @@ static const char *check(struct record_opts *o)
 		return "-p and -t do not go with --cgroup or CMD";
 	if (o->cgroup && o->command)
 		return "--cgroup and CMD exclude each other";
+	if (o->no_samples && o->triggers.n)
+		return "--no-samples and -e exclude each other";
+	if (o->no_samples && !o->n_measures)
+		return "--no-samples leaves nothing to record without --measure";
 	o->all = !kinds;
 	return check_events(o);
 }
@@ -447,6 +474,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.max_stacks = DEFAULT_MAX_STACKS,
 		.ring_bytes = DEFAULT_RING,
 		.max_wal_bytes = DEFAULT_MAX_WAL,
+		.max_keys = DEFAULT_MAX_KEYS,
 		.max_table_bytes = DEFAULT_MAX_TABLES,
 		.log_level = WEFT_INFO,
 	};
@@ -483,5 +511,11 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 	wrong = check(out);
 	if (!wrong && !add_defaults(out))
 		wrong = "out of memory";
-	return wrong ? refuse(wrong, NULL) : OPTIONS_RECORD;
+	if (wrong)
+		return refuse(wrong, NULL);
+	for (size_t i = 0; i < out->n_measures; i++)
+		if (measure_parse(out->measures[i], &(struct measure){ 0 },
+				  &err))
+			return refuse(err.msg, NULL);
+	return OPTIONS_RECORD;
 }

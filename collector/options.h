@@ -10,7 +10,8 @@
 #include "store/weft.h"
 
 enum {
-	OPTIONS_TARGETS_MAX = 256
+	OPTIONS_TARGETS_MAX = 256,
+	OPTIONS_MEASURES_MAX = 16
 };
 
 struct record_opts {
@@ -28,6 +29,10 @@ struct record_opts {
 	uint32_t block_states; /* the same: bits by enum weft_block_state */
 	bool only_requests;    /* blocks and waits with an active trace */
 	struct cpu_list cpus;  /* n 0: all that are online */
+	const char *measures[OPTIONS_MEASURES_MAX]; /* as typed */
+	size_t n_measures;
+	uint64_t max_keys; /* of each measure, in an interval */
+	bool no_samples;   /* nothing but measures */
 	bool user_stacks, kernel_stacks;
 	bool follow_children;
 	uint64_t detail_n;    /* 0: off */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/measure_rows.h"
 #include "collector/pipeline.h"
 
 /* Batches and names that may wait for the writer before intervals merge. */
@@ -20,10 +21,11 @@ struct waiting {
 struct pipeline {
 	uint32_t n_events;
 	uint64_t max_wal_bytes;
-	struct resolver *resolver;    /* borrowed */
-	struct writer *writer;        /* borrowed */
-	struct waiting *first, *last; /* owned */
-	struct batch *batch;          /* owned; NULL: nothing is merged */
+	struct resolver *resolver;       /* borrowed */
+	const struct measures *measures; /* borrowed; NULL: none */
+	struct writer *writer;           /* borrowed */
+	struct waiting *first, *last;    /* owned */
+	struct batch *batch;             /* owned; NULL: nothing is merged */
 	struct pipeline_totals totals;
 	bool is_finishing;
 };
@@ -32,12 +34,14 @@ void raw_interval_release(struct raw_interval *raw)
 {
 	harvest_release(&raw->harvest);
 	free(raw->cpus);
+	measure_harvest_release(&raw->measured);
 	*raw = (struct raw_interval){ 0 };
 }
 
 int pipeline_open(struct pipeline **out, uint32_t n_events,
 		  uint64_t max_wal_bytes, struct resolver *resolver,
-		  struct writer *writer, struct weft_err *err)
+		  const struct measures *measures, struct writer *writer,
+		  struct weft_err *err)
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
 
@@ -47,6 +51,7 @@ int pipeline_open(struct pipeline **out, uint32_t n_events,
 	p->n_events = n_events;
 	p->max_wal_bytes = max_wal_bytes;
 	p->resolver = resolver;
+	p->measures = measures;
 	p->writer = writer;
 	*out = p;
 	return 0;
@@ -177,6 +182,8 @@ static int merge(struct pipeline *p, const struct waiting *w)
 				  raw->table_refused, 0);
 	if (!rc)
 		rc = resolve(p->resolver, &raw->harvest, w->jit, b);
+	if (!rc && p->measures)
+		rc = measure_rows(p->measures, &raw->measured, b);
 	return rc;
 }
 

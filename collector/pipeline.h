@@ -9,6 +9,7 @@
 #define WEFT_PIPELINE_H
 
 #include "collector/ledger.h"
+#include "collector/measures.h"
 #include "collector/resolve.h"
 #include "collector/writer.h"
 
@@ -26,6 +27,7 @@ struct raw_interval {
 	uint64_t sideband_lost, probe_deferred;
 	uint64_t context_failing; /* processes */
 	uint64_t table_refused;   /* files */
+	struct measure_harvest measured;
 };
 
 void raw_interval_release(struct raw_interval *raw);
@@ -41,9 +43,11 @@ struct pipeline_totals {
 	uint64_t wrong_intervals; /* in which an identity did not hold */
 };
 
+/* All but out and err are borrowed; measures may be NULL. */
 int pipeline_open(struct pipeline **out, uint32_t n_events,
 		  uint64_t max_wal_bytes, struct resolver *resolver,
-		  struct writer *writer, struct weft_err *err) MUST_CHECK;
+		  const struct measures *measures, struct writer *writer,
+		  struct weft_err *err) MUST_CHECK;
 void pipeline_close(struct pipeline *p); /* NULL is fine */
 
 /* Returns 0 or -ENOMEM; then the interval is lost, and counted as such in the

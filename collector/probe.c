@@ -178,6 +178,16 @@ static void attach_prctl(struct probe *p)
 		close(fd);
 }
 
+struct bpf_object *probe_object(struct probe *p)
+{
+	return p->skel->obj;
+}
+
+const struct weft_config *probe_config(const struct probe *p)
+{
+	return (const struct weft_config *)&p->skel->rodata->config;
+}
+
 static int open_iterator(struct bpf_program *program, struct bpf_link **link,
 			 int *fd, const char *what, struct weft_err *err)
 {

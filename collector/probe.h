@@ -43,6 +43,13 @@ uint64_t probe_memory(const struct probe_opts *opts);
 int probe_open(struct probe **out, const struct probe_opts *opts,
 	       struct weft_err *err) MUST_CHECK;
 
+struct bpf_object;
+
+/* The loaded object, for others that use its maps; and how it is configured.
+ * Both borrowed. */
+struct bpf_object *probe_object(struct probe *p);
+const struct weft_config *probe_config(const struct probe *p);
+
 /* NULL is fine. */
 void probe_close(struct probe *p);
 

@@ -12,6 +12,7 @@
 struct reaper {
 	struct probe *probe;         /* borrowed */
 	struct hooks *hooks;         /* borrowed */
+	struct measures *measures;   /* borrowed; NULL: none */
 	struct ring_buffer *samples; /* owned */
 	uint32_t n_events;
 	bool self_cost;
@@ -64,7 +65,8 @@ static int on_sample(void *ctx, void *data, size_t size)
 }
 
 int reaper_open(struct reaper **out, struct probe *probe, struct hooks *hooks,
-		uint32_t n_events, bool self_cost, struct weft_err *err)
+		struct measures *measures, uint32_t n_events, bool self_cost,
+		struct weft_err *err)
 {
 	struct reaper *r = calloc(1, sizeof(*r));
 	int rc;
@@ -75,6 +77,7 @@ int reaper_open(struct reaper **out, struct probe *probe, struct hooks *hooks,
 	r->probe = probe;
 	r->hooks = hooks;
 	r->n_events = n_events;
+	r->measures = measures;
 	r->self_cost = self_cost;
 	r->samples =
 		ring_buffer__new(probe_samples_fd(probe), on_sample, r, NULL);
@@ -217,6 +220,7 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	for (uint32_t g = 0; g < hooks_n_timers(r->hooks); g++)
 		timers_draw(hooks_timers(r->hooks, g));
 	tell_periods(r, probe_epoch(r->probe) + 1);
+	measures_turn(r->measures, probe_epoch(r->probe) + 1);
 	end_ns = clock_boot_ns();
 	rc = probe_swap(r->probe, &epoch, err);
 	if (!rc)
@@ -232,6 +236,8 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	if (!rc && shape_read_values(&raw->harvest.shape,
 				     probe_shape_values_fd(r->probe)))
 		rc = weft_fail(err, -ENOMEM, "cannot record: out of memory");
+	if (!rc)
+		rc = measures_drain(r->measures, epoch, &raw->measured, err);
 	fill_row(r, end_ns, self_cpu_ns, &raw->row);
 	return rc;
 }

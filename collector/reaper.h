@@ -13,9 +13,9 @@
 
 struct reaper;
 
-/* probe and hooks are borrowed. */
+/* probe, hooks and measures (NULL: none) are borrowed. */
 int reaper_open(struct reaper **out, struct probe *probe, struct hooks *hooks,
-		uint32_t n_events, bool self_cost,
+		struct measures *measures, uint32_t n_events, bool self_cost,
 		struct weft_err *err) MUST_CHECK;
 void reaper_close(struct reaper *r); /* NULL is fine */
 

@@ -401,7 +401,9 @@ static int start(struct recording *r)
 	int rc;
 
 	reaper_start(r->parts.reaper, self_cpu_ns(r));
-	rc = hooks_start(r->parts.kernel_hooks, &r->err);
+	rc = r->parts.opts->no_samples
+		     ? 0
+		     : hooks_start(r->parts.kernel_hooks, &r->err);
 	if (!rc && r->parts.opts->command)
 		rc = r->parts.command_code = command_go(
 			&r->parts.command, r->parts.opts->command, &r->err);
@@ -434,7 +436,8 @@ static int bring_up(struct recording *r)
 	if (rc)
 		return rc;
 	/* On lists, files have other keys than the survey finds. */
-	if (r->parts.opts->user_stacks && !r->parts.lists)
+	if (r->parts.opts->user_stacks && !r->parts.opts->no_samples &&
+	    !r->parts.lists)
 		record_parts_warm_up(&r->parts);
 	start_handles(r);
 	r->has_handles = true;

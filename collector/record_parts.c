@@ -8,6 +8,7 @@
 
 #include "collector/clock.h"
 #include "collector/host.h"
+#include "collector/measure_rows.h"
 #include "collector/privilege.h"
 #include "collector/record_parts.h"
 #include "collector/survey.h"
@@ -22,6 +23,17 @@ enum {
 /* Kernel memory that the maps may take. */
 #define KERNEL_MEMORY_MAX (2ULL << 30)
 
+static int plan_measures(struct record_parts *p, struct weft_err *err)
+{
+	struct measures_opts opts = {
+		.text = p->opts->measures,
+		.n = p->opts->n_measures,
+		.max_keys = (uint32_t)p->opts->max_keys,
+	};
+
+	return measures_plan(&p->measures, &opts, err);
+}
+
 int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 {
 	const struct record_opts *o = p->opts;
@@ -30,6 +42,8 @@ int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 
 	if (!rc)
 		rc = target_check(o, &p->cgroup_fd, err);
+	if (!rc && o->n_measures)
+		rc = plan_measures(p, err);
 	p->cpus = o->cpus;
 	if (!rc && !p->cpus.n)
 		rc = cpu_list_online(&p->cpus, err);
@@ -86,7 +100,10 @@ static void tell_start(const struct record_parts *p, uint64_t memory)
 	char names[256] = "";
 	size_t at = 0;
 
-	if (triggers_find(t, TRIGGER_TIMER) != WEFT_NO_EVENT)
+	if (p->opts->no_samples)
+		snprintf(hz, sizeof(hz), "%zu measures, no samples, ",
+			 p->opts->n_measures);
+	else if (triggers_find(t, TRIGGER_TIMER) != WEFT_NO_EVENT)
 		snprintf(hz, sizeof(hz), "%" PRIu64 " Hz ", p->opts->hz);
 	for (uint32_t i = 0; i < t->n && t->n + !*hz > 1; i++)
 		at += (size_t)snprintf(
@@ -124,15 +141,16 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.cpus = &p->cpus,
 		.hz = o->hz,
 	};
-	uint64_t memory = probe_memory(&opts);
+	uint64_t memory = probe_memory(&opts) + measures_memory(p->measures);
 	int rc;
 
 	if (memory > KERNEL_MEMORY_MAX)
 		return weft_fail(
 			err, -EINVAL,
 			"refused: %" PRIu64
-			" MB of kernel memory (the limit is %llu MB); lower --max-stacks or --ring-size",
-			memory >> 20, KERNEL_MEMORY_MAX >> 20);
+			" MB of kernel memory (the limit is %llu MB); lower --max-stacks%s or --ring-size",
+			memory >> 20, KERNEL_MEMORY_MAX >> 20,
+			p->measures ? ", --max-keys" : "");
 	tell_start(p, memory);
 	rc = probe_open(&p->probe, &opts, err);
 	hooks.probe = p->probe;
@@ -148,6 +166,8 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		rc = hooks_open(&p->kernel_hooks, &hooks, err);
 	if (!rc)
 		rc = probe_attach(p->probe, err);
+	if (!rc && p->measures)
+		rc = measures_attach(p->measures, p->probe, err);
 	if (!rc && kernel_is_hidden(p->kernel))
 		weft_log(
 			WEFT_WARN,
@@ -160,12 +180,15 @@ static int open_store(struct record_parts *p, struct store **out,
 {
 	const struct record_opts *o = p->opts;
 	struct store_event events[WEFT_MAX_EVENTS];
+	struct store_metric metrics[MEASURES_MAX];
 	struct host host;
 	struct store_opts opts = {
 		.path = o->output,
 		.append = o->append,
 		.events = events,
 		.n_events = o->triggers.n,
+		.metrics = metrics,
+		.n_metrics = measure_rows_describe(p->measures, metrics),
 		.words = {
 			.ledger_entry = ledger_names,
 			.n_ledger_entry = LEDGER_ENTRIES,
@@ -185,7 +208,10 @@ static int open_store(struct record_parts *p, struct store **out,
 		events[i] = (struct store_event){
 			.name = t->name,
 			.unit = trigger_unit(t),
-			.requested_hz = t->kind == TRIGGER_TIMER ? o->hz : 0,
+			.requested_hz =
+				t->kind == TRIGGER_TIMER && !o->no_samples
+					? o->hz
+					: 0,
 			.is_by_size = trigger_is_by_size(t),
 			.tau_ns = t->tau_ns,
 		};
@@ -287,8 +313,8 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		p->resolver.is_hook[i] =
 			!trigger_is_perf_event(&p->opts->triggers.trigger[i]);
 	rc = pipeline_open(&p->pipeline, p->opts->triggers.n,
-			   p->opts->max_wal_bytes, &p->resolver, p->writer,
-			   err);
+			   p->opts->max_wal_bytes, &p->resolver, p->measures,
+			   p->writer, err);
 	if (!rc &&
 	    (p->opts->detail_n || p->opts->only_requests || p->opts->shape_by))
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
@@ -303,7 +329,7 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		rc = open_receiver(p, err);
 	if (rc)
 		return rc;
-	return reaper_open(&p->reaper, p->probe, p->kernel_hooks,
+	return reaper_open(&p->reaper, p->probe, p->kernel_hooks, p->measures,
 			   p->opts->triggers.n, p->opts->self_cost, err);
 }
 
@@ -389,6 +415,7 @@ void record_parts_close(struct record_parts *p, bool is_aborted,
 	sideband_close(p->sideband);
 	kernel_close(p->kernel);
 	binaries_close(p->binaries);
+	measures_close(p->measures);
 	probe_close(p->probe);
 	if (p->cgroup_fd >= 0)
 		close(p->cgroup_fd);

@@ -15,6 +15,7 @@
 #include "collector/hooks.h"
 #include "collector/jit.h"
 #include "collector/mapping_lists.h"
+#include "collector/measures.h"
 #include "collector/naming.h"
 #include "collector/options.h"
 #include "collector/pipeline.h"
@@ -44,7 +45,8 @@ struct record_parts {
 	int cgroup_fd;
 	struct cpu_list cpus;
 	struct inspect_server server;
-	struct otlp_server otlp; /* fd -1: spans are not received */
+	struct otlp_server otlp;   /* fd -1: spans are not received */
+	struct measures *measures; /* NULL: none */
 
 	/* By record_parts_open(), in that order. */
 	uv_loop_t loop;

@@ -5,6 +5,7 @@
 
 int cmd_export(int argc, char **argv);
 int cmd_loss(int argc, char **argv);
+int cmd_measure(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
 int cmd_timeline(int argc, char **argv);
 int cmd_top(int argc, char **argv);

@@ -27,6 +27,7 @@ static const struct command {
 	{ "traces", cmd_traces, "the requests that used most CPU time" },
 	{ "trace", cmd_trace, "one request: its stacks against everyone's" },
 	{ "timeline", cmd_timeline, "samples in the order of time" },
+	{ "measure", cmd_measure, "what the kernel counted, by key" },
 	{ "sql", cmd_sql, "ask the file in SQL, or by a query's name" },
 	{ "loss", cmd_loss, "the ledger: what was counted, and what was not" },
 	{ "symbolize", cmd_symbolize, "name what has no name yet" },

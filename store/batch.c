@@ -122,6 +122,26 @@ static int check_has(const struct store_batch *b,
 	return 0;
 }
 
+static int check_metrics(const struct store *st, const struct store_batch *b,
+			 struct weft_err *err)
+{
+	const struct store_metric_value *v;
+	size_t i, k;
+
+	for (i = 0; i < b->n_metric_values; i++) {
+		v = &b->metric_values[i];
+		if (v->metric >= st->n_metrics ||
+		    v->first > b->n_metric_buckets ||
+		    v->n_buckets > b->n_metric_buckets - v->first)
+			return refuse("metric value", i, err);
+		for (k = 0; k < STORE_METRIC_KEYS; k++)
+			if (v->key[k].kind == STORE_KEY_TEXT &&
+			    !has(b, v->key[k].text))
+				return refuse("metric value", i, err);
+	}
+	return 0;
+}
+
 static int check_attributes(const struct store_batch *b, struct weft_err *err)
 {
 	size_t i;
@@ -153,5 +173,7 @@ int batch_check(const struct store *st, const struct store_batch *batch,
 		rc = check_what(st, batch, err);
 	if (!rc)
 		rc = check_attributes(batch, err);
+	if (!rc)
+		rc = check_metrics(st, batch, err);
 	return rc;
 }

@@ -42,7 +42,11 @@ struct store {
 	int64_t recording_id;
 	int64_t first_event_id; /* event rows of a recording are contiguous */
 	size_t n_events;
-	int64_t *ledger_entry_id; /* owned */
+	int64_t first_metric_id; /* likewise */
+	size_t n_metrics;
+	bool *metric_has_value;    /* owned; by metric */
+	bool *metric_has_extremes; /* owned */
+	int64_t *ledger_entry_id;  /* owned */
 	size_t n_ledger_entries;
 	const char *const *walk_end; /* borrowed from store_opts.words */
 	size_t n_walk_ends;
@@ -111,6 +115,14 @@ int intern_count(struct store *st, struct weft_err *err) MUST_CHECK;
 
 /* Learn what a file that is added to has already. */
 int intern_load(struct store *st, struct weft_err *err) MUST_CHECK;
+
+/* Write the rows of `metric`. In a transaction. */
+int metric_add(struct store *st, const struct store_metric *metrics, size_t n,
+	       struct weft_err *err) MUST_CHECK;
+
+/* Write what the measures of a batch had in an interval. */
+int metric_write(struct store *st, const struct store_batch *batch,
+		 int64_t interval_id, struct weft_err *err) MUST_CHECK;
 
 /* Refuse a batch whose indexes or offsets lead out of it. */
 int batch_check(const struct store *st, const struct store_batch *batch,

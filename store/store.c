@@ -182,6 +182,8 @@ static int begin_recording(struct store *st, const struct store_opts *opts,
 	if (!rc)
 		rc = add_events(st, opts->events, opts->n_events, err);
 	if (!rc)
+		rc = metric_add(st, opts->metrics, opts->n_metrics, err);
+	if (!rc)
 		rc = put_ledger_entries(st, words, err);
 	if (!rc)
 		rc = put_words(st, STORE_SQL_CONTEXT_SOURCE_PUT,
@@ -250,6 +252,8 @@ static void destroy(struct store *st)
 	idmap_release(&st->frame.map);
 	idmap_release(&st->trace.map);
 	free(st->ledger_entry_id);
+	free(st->metric_has_value);
+	free(st->metric_has_extremes);
 	free(st->path);
 	free(st);
 }

@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 5
+#define STORE_SCHEMA_VERSION 6
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -53,6 +53,21 @@ struct store_words {
 	size_t n_walk_end;
 };
 
+enum {
+	STORE_METRIC_KEYS = 4
+};
+
+/* A measure: the row of `metric`. Strings are borrowed for the call. */
+struct store_metric {
+	const char *name, *text, *aggregate, *unit, *probe;
+	const char *value; /* NULL: it counts */
+	const char *key[STORE_METRIC_KEYS];
+	size_t n_keys;
+	int64_t linear_min, linear_max, linear_step; /* step 0: not linear */
+	uint64_t max_keys;
+	bool keeps_extremes; /* else minimum and maximum are NULL */
+};
+
 struct store_opts {
 	const char *path;
 	bool append;    /* add a recording to a weft file that is there */
@@ -61,6 +76,8 @@ struct store_opts {
 	const struct store_event *events; /* samples and counts refer to them
 					     by index */
 	size_t n_events;
+	const struct store_metric *metrics; /* likewise */
+	size_t n_metrics;
 	struct store_words words;
 };
 
@@ -213,6 +230,55 @@ struct store_ledger {
 	bool measured; /* else both are stored as NULL */
 };
 
+/* One part of a measure's key. */
+struct store_metric_key {
+	enum {
+		STORE_KEY_NONE,
+		STORE_KEY_NUMBER,
+		STORE_KEY_TEXT
+	} kind;
+	int64_t number;
+	store_text text;
+};
+
+/* What a key had. The same key may come several times: they add up. */
+struct store_metric_value {
+	uint32_t metric; /* index into store_opts.metrics */
+	struct store_metric_key key[STORE_METRIC_KEYS];
+	uint64_t count;
+	int64_t sum, min, max;
+	uint32_t first, n_buckets; /* in metric_buckets */
+};
+
+struct store_metric_bucket {
+	uint32_t bucket;
+	uint64_t count;
+};
+
+/* Where a measure's events ended; see table metric_interval. */
+enum store_metric_entry {
+	STORE_METRIC_FIRED,
+	STORE_METRIC_COUNTED,
+	STORE_METRIC_FILTERED,
+	STORE_METRIC_NOT_MET,
+	STORE_METRIC_KEYS_FULL,
+	STORE_METRIC_BUSY,
+	STORE_METRIC_UNREADABLE,
+	STORE_METRIC_ENTERED,
+	STORE_METRIC_NO_ENTRY,
+	STORE_METRIC_NO_RETURN,
+	STORE_METRIC_CALLS_FULL,
+	STORE_METRIC_MISSED,
+	STORE_METRIC_DISCARDED,
+	STORE_METRIC_SELECTED,
+	STORE_METRIC_LOST_EXEMPLARS,
+	STORE_METRIC_ENTRIES
+};
+
+struct store_metric_ledger {
+	uint64_t entry[STORE_METRIC_ENTRIES];
+};
+
 /* One interval. The arrays belong to whoever made the batch. */
 struct store_batch {
 	struct store_interval interval;
@@ -243,6 +309,12 @@ struct store_batch {
 	/* Of two with one key, the first stays. */
 	const struct store_has *sample_attributes, *process_attributes;
 	size_t n_sample_attributes, n_process_attributes;
+	const struct store_metric_value *metric_values;
+	size_t n_metric_values;
+	const struct store_metric_bucket *metric_buckets;
+	size_t n_metric_buckets;
+	const struct store_metric_ledger *metric_ledger; /* of each metric, or
+							    NULL */
 };
 
 /* What the caller needs to ask for names: for each frame of the batch. */

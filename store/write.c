@@ -415,6 +415,8 @@ static int write_rows(struct store *st, struct writing *w, struct weft_err *err)
 		rc = attributes_write(st, w->batch, &w->id, first_sample, err);
 	if (!rc)
 		rc = write_ledger(st, w, err);
+	if (!rc)
+		rc = metric_write(st, w->batch, w->interval_id, err);
 	return rc;
 }
 

@@ -19,8 +19,8 @@ clang-format --dry-run --Werror $(git ls-files '*.c' '*.h') ||
 allowed() {
 	case "$1" in
 	store) echo 'store/|gen/store_sql' ;;
-	bpf) echo 'kern.h|trace_id.h|unwind.h|wire.h|[a-z_]*\.bpf\.h' ;;
-	collector) echo 'collector/|store/store.h|store/weft.h|bpf/wire.h|gen/' ;;
+	bpf) echo 'kern.h|measure_wire.h|trace_id.h|unwind.h|wire.h|[a-z_]*\.bpf\.h' ;;
+	collector) echo 'collector/|store/store.h|store/weft.h|bpf/wire.h|bpf/measure_wire.h|gen/' ;;
 	query) echo 'query/|store/weft.h|store/store.h|gen/query_sql' ;;
 	esac
 }

@@ -577,3 +577,64 @@ CREATE VIEW time_join AS
   JOIN sample s ON s.id = b.sample_id
   JOIN process p ON p.id = b.process_id
   GROUP BY b.process_id, b.outcome;
+
+DROP VIEW IF EXISTS metric_total;
+CREATE VIEW metric_total AS
+  -- what each key of a measure had in all, exact; keys not in use are ''
+  SELECT
+    m.recording_id, m.name, m.aggregate, m.unit,
+    k.key_1, k.key_2, k.key_3, k.key_4,
+    sum(v.count) AS count, sum(v.sum) AS sum,
+    total(v.sum) / sum(v.count) AS avg,
+    min(v.min) AS min, max(v.max) AS max, k.id AS key_id
+  FROM metric m
+  JOIN metric_key k ON k.metric_id = m.id
+  JOIN metric_value v ON v.key_id = k.id
+  GROUP BY k.id;
+
+DROP VIEW IF EXISTS metric_histogram;
+CREATE VIEW metric_histogram AS
+  -- the buckets of each key, exact: count values were at least lo and below
+  -- hi; NULL: no such limit
+  SELECT
+    recording_id, name, unit, key_1, key_2, key_3, key_4, bucket,
+    CASE
+      WHEN bucket = 0 THEN NULL
+      WHEN step IS NOT NULL THEN min(least + (bucket - 1) * step, greatest)
+      WHEN bucket <= 2 THEN bucket - 1
+      WHEN bucket <= 64 THEN 1 << (bucket - 2)
+    END AS lo,
+    CASE
+      WHEN step IS NOT NULL AND bucket = 0 THEN least
+      WHEN step IS NOT NULL AND least + (bucket - 1) * step >= greatest
+        THEN NULL
+      WHEN step IS NOT NULL THEN min(least + bucket * step, greatest)
+      WHEN bucket <= 2 THEN bucket
+      WHEN bucket <= 63 THEN 1 << (bucket - 1)
+    END AS hi,
+    count, key_id
+  FROM (
+    SELECT m.recording_id, m.name, m.unit, k.key_1, k.key_2, k.key_3, k.key_4,
+           b.bucket, m.linear_min AS least, m.linear_max AS greatest,
+           m.linear_step AS step, sum(b.count) AS count, k.id AS key_id
+    FROM metric m
+    JOIN metric_key k ON k.metric_id = m.id
+    JOIN metric_bucket b ON b.key_id = k.id
+    GROUP BY k.id, b.bucket);
+
+DROP VIEW IF EXISTS metric_loss;
+CREATE VIEW metric_loss AS
+  -- where the events of each measure ended; table metric_interval says what
+  -- the columns are
+  SELECT
+    m.recording_id, m.name,
+    sum(i.fired) AS fired, sum(i.counted) AS counted,
+    sum(i.filtered) AS filtered, sum(i.not_met) AS not_met,
+    sum(i.keys_full) AS keys_full, sum(i.lost_busy) AS lost_busy,
+    sum(i.unreadable) AS unreadable, sum(i.entered) AS entered,
+    sum(i.no_entry) AS no_entry, sum(i.no_return) AS no_return,
+    sum(i.calls_full) AS calls_full, sum(i.missed) AS missed,
+    sum(i.lost_discarded) AS lost_discarded,
+    sum(i.selected) AS selected, sum(i.lost_exemplars) AS lost_exemplars
+  FROM metric m JOIN metric_interval i ON i.metric_id = m.id
+  GROUP BY m.id;

@@ -229,3 +229,42 @@ INSERT INTO span (trace, span_id, parent_span_id, service, name, kind,
                   start_ns, end_ns, status, attributes)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
 ON CONFLICT (trace, span_id) DO NOTHING;
+
+-- name: metric_add
+INSERT INTO metric (recording_id, name, text, aggregate, value, unit, probe,
+                    keys, key_1, key_2, key_3, key_4, linear_min, linear_max,
+                    linear_step, max_keys)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16);
+
+-- name: metric_key_add
+INSERT INTO metric_key (metric_id, key_1, key_2, key_3, key_4)
+VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: metric_key_find
+SELECT id FROM metric_key
+ WHERE metric_id = ?1 AND key_1 = ?2 AND key_2 = ?3 AND key_3 = ?4
+   AND key_4 = ?5;
+
+-- name: metric_value_put
+-- Intervals that merge while the file cannot be written add up here.
+INSERT INTO metric_value (interval_id, key_id, count, sum, min, max)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+ON CONFLICT (interval_id, key_id) DO UPDATE SET
+  count = count + excluded.count,
+  sum = sum + excluded.sum,
+  min = min(min, excluded.min),
+  max = max(max, excluded.max);
+
+-- name: metric_bucket_put
+INSERT INTO metric_bucket (interval_id, key_id, bucket, count)
+VALUES (?1, ?2, ?3, ?4)
+ON CONFLICT (interval_id, key_id, bucket) DO UPDATE SET
+  count = count + excluded.count;
+
+-- name: metric_interval_add
+INSERT INTO metric_interval (interval_id, metric_id, fired, counted, filtered,
+                             not_met, keys_full, lost_busy, unreadable,
+                             entered, no_entry, no_return, calls_full, missed,
+                             lost_discarded, selected, lost_exemplars)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
+        ?17);

@@ -1,0 +1,173 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Measures of calls whose number, arguments and results are known are exact,
+# also across intervals and threads; calls within calls are told apart, and
+# those that never return are counted. What cannot be measured is refused with
+# the reason.
+set -eu
+# shellcheck source=tests/live/live.sh
+. "$(dirname "$0")/live.sh"
+
+calls="$load/calls"
+n=${MEASURE_CALLS:-30000}
+
+# measure FILE MEASURE... -- COMMAND...: in many intervals, without samples
+measure() {
+	file=$1
+	shift
+	"$weft" record -q --no-samples --interval 0.05 -o "$file" "$@" \
+		>"$dir/log" 2>&1 || say <"$dir/log"
+	wrong=$(sql "$file" "SELECT count(*) FROM metric_interval i WHERE fired !=
+		counted + filtered + not_met + keys_full + lost_busy + unreadable +
+		no_entry OR counted != lost_discarded + (SELECT ifnull(sum(count), 0)
+		FROM metric_value v JOIN metric_key k ON k.id = v.key_id
+		WHERE v.interval_id = i.interval_id AND k.metric_id = i.metric_id)")
+	check "$(basename "$file" .db): each event has one end, in every interval" \
+		"$(is "$wrong" = 0)"
+}
+
+# same CLAIM FILE SQL WANTED
+same() {
+	got=$(sql "$2" "$3")
+	[ "$got" = "$4" ] || { echo "got: $got"; echo "not: $4"; } | say
+	check "$1" "$(is "$got" = "$4")"
+}
+
+db=$dir/plain.db
+measure "$db" \
+	--measure "n = count() by tid, comm @ uprobe:$calls:measured" \
+	--measure "args = stats(arg0) @ uprobe:$calls:measured" \
+	--measure "powers = hist((int)retval) @ uretprobe:$calls:measured" \
+	--measure "steps = lhist(arg0, 10, 1000, 300) @ uprobe:$calls:measured" \
+	--measure "few = sum(arg0) @ uprobe:$calls:measured if arg0 >= 5 and
+		arg0 < 8" -- "$calls" plain 2 "$n"
+echo "$(sql "$db" "SELECT count(*) FROM interval") intervals" | say
+check "there are several intervals" \
+	"$(is "$(sql "$db" "SELECT count(*) FROM interval")" -gt 5)"
+same "two threads, $n calls each" "$db" "SELECT count, key_2 FROM metric_total
+	WHERE name = 'n'" "$n|calls
+$n|calls"
+same "arguments: number, sum, least, greatest" "$db" "SELECT count, sum, min, max
+	FROM metric_total WHERE name = 'args'" \
+	"$((2 * n))|$((n * (n - 1)))|0|$((n - 1))"
+same "only those that meet a condition" "$db" "SELECT count, sum FROM
+	metric_total WHERE name = 'few'" "6|36"
+# Results are -100 to n - 101.
+{
+	echo "|0|200"
+	echo "0|1|2"
+	echo "1|2|2"
+	lo=2
+	while [ $lo -le $((n - 101)) ]; do
+		hi=$((2 * lo))
+		[ $hi -gt $((n - 100)) ] && last=$((n - 100)) || last=$hi
+		echo "$lo|$hi|$((2 * (last - lo)))"
+		lo=$hi
+	done
+} >"$dir/want"
+same "powers of two, signed" "$db" "SELECT lo, hi, count FROM metric_histogram
+	WHERE name = 'powers' ORDER BY bucket" "$(cat "$dir/want")"
+same "steps, below and above" "$db" "SELECT lo, hi, count FROM metric_histogram
+	WHERE name = 'steps' ORDER BY bucket" "|10|20
+10|310|600
+310|610|600
+610|910|600
+910|1000|180
+1000||$((2 * (n - 1000)))"
+
+# A call lasts longer than the one in it: so do their sums, if and only if
+# each return finds its own call.
+db=$dir/nested.db
+measure "$db" \
+	--measure "took = sum(elapsed) by arg0 @ uretprobe:$calls:nested" \
+	-- "$calls" nested 500 20
+same "calls in calls: each return is of its own" "$db" "SELECT count(*),
+	sum(count), sum(sum > before) FROM (SELECT count, sum, lag(sum, 1, 0) OVER
+	(ORDER BY key_1) AS before FROM metric_total)" "20|10000|20"
+same "and none is missing" "$db" "SELECT entered, no_entry, no_return, calls_full
+	FROM metric_loss" "10000|0|0|0"
+
+db=$dir/left.db
+measure "$db" --measure "took = count() by arg0 @ uretprobe:$calls:left" \
+	-- "$calls" left 1000
+same "calls left by longjmp() are counted when the next takes their place" \
+	"$db" "SELECT entered, counted, no_return FROM metric_loss" "1000|0|999"
+
+# The three examples; the C library reads only its own file besides.
+db=$dir/reads.db
+measure "$db" \
+	--measure "calls = count() by comm @ tracepoint:raw_syscalls:sys_enter
+		if args.id == 0 and comm == \"calls\"" \
+	--measure "sizes = hist(args.count) @ tracepoint:syscalls:sys_enter_read
+		if args.count < 200" \
+	--measure "bytes = sum(args.ret) by comm, args.fd @
+		tracepoint:syscalls:sys_exit_read if args.count < 200 and
+		comm == \"calls\"" \
+	--measure "took = count() @ tracepoint:syscalls:sys_exit_read
+		if elapsed >= 0 and args.count < 200 and comm == \"calls\"" -- "$calls" reads 200
+same "reads by comm" "$db" "SELECT key_1, count > 200 FROM metric_total
+	WHERE name = 'calls'" "calls|1"
+same "a histogram of read sizes" "$db" "SELECT lo, count FROM metric_histogram
+	WHERE name = 'sizes' ORDER BY bucket" "0|1
+1|1
+2|2
+4|4
+8|8
+16|16
+32|32
+64|64
+128|72"
+same "bytes read, by what the entry had" "$db" "SELECT key_1, key_2, count, sum
+	FROM metric_total WHERE name = 'bytes'" "calls|3|200|19900"
+same "calls timed from entry to exit" "$db" "SELECT sum(count) FROM metric_total
+	WHERE name = 'took'" "200"
+
+db=$dir/keys.db
+measure "$db" --max-keys 100 --interval 60 \
+	--measure "n = count() by arg0 @ uprobe:$calls:measured" \
+	-- "$calls" plain 1 10000
+same "10,000 keys where there is room for 100" "$db" "SELECT counted, keys_full,
+	(SELECT count(*) FROM metric_key) FROM metric_loss" "100|9900|100"
+
+# Beside the sampler, by a program that makes the kernel leave the sampler out
+# while it runs.
+"$weft" record -q -F 4999 -d 1 -o "$dir/beside.db" \
+	--measure "n = count() by args.prev_prio @ tracepoint:sched:sched_switch"
+check_ledger "$dir/beside.db"
+same "switches are measured while samples are taken" "$dir/beside.db" \
+	"SELECT counted > 0, counted = fired FROM metric_loss" "1|1"
+
+# refused TEXT WORDS
+refused() {
+	status=0
+	timeout 60 "$weft" record --no-samples -d 1 -o "$dir/x.db" --measure "$1" \
+		>"$dir/out" 2>"$dir/err" || status=$?
+	grep -v 'MB of kernel memory' "$dir/err" | head -n 2 | say
+	check "refused: $1" "$(both "$(is $status -ne 0)" \
+		"$(if grep -qF -- "$2" "$dir/err"; then echo 1; else echo 0; fi)")"
+}
+
+read=tracepoint:syscalls:sys_enter_read
+refused "count() @ tracepoint:syscalls:sys_enter_raed" \
+	"did you mean 'syscalls:sys_enter_read'?"
+refused "count() @ tracepoint:syscals:sys_enter_read" \
+	"did you mean 'syscalls:sys_enter_read'?"
+refused "sum(args.cuont) @ $read" "did you mean 'args.count'?"
+refused "sum(args.nonesuch) @ $read" "it has __syscall_nr, fd, buf, count"
+refused "sum(args.next_comm) @ tracepoint:sched:sched_switch" \
+	"is of type 'char', which is no number"
+refused "sum(retval) @ $read" "is known at a return only"
+refused "sum(arg0) @ tracepoint:sched:sched_switch" "has args.FIELD"
+refused "count() @ uprobe:$calls:measurd" "did you mean 'measured'?"
+refused "count() @ uprobe:/nonesuch:main" "No such file"
+refused "count() @ uprobe:$dir:main" "it is no regular file"
+refused "count() @ uprobe:/etc/passwd:main" "is not a program or library"
+refused "count() @ uprobe:$calls:locked_first" "cannot probe the instruction"
+refused "count() @ uprobe:$calls:measured+4096" "is outside"
+strip -o "$dir/stripped" "$calls"
+refused "count() @ uprobe:$dir/stripped:measured" "it is stripped"
+check "nothing was written by any of these" \
+	"$(if [ -e "$dir/x.db" ]; then echo 0; else echo 1; fi)"
+
+live_done
