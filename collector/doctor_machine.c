@@ -13,6 +13,8 @@
 #include "collector/doctor.h"
 #include "collector/privilege.h"
 #include "collector/probe.h"
+#include "collector/trace_probe.h"
+#include "collector/trigger.h"
 
 enum {
 	TRIED_STACKS = 1024,
@@ -58,40 +60,54 @@ static bool check_rights(struct doctor_report *r)
 	return true;
 }
 
-static void check_program(struct doctor_report *r, bool may_load)
+/* Load what a recording without options would load. */
+static int try_program(bool *has_mappings, struct weft_err *err)
 {
+	static const struct trace_probe none;
+	struct triggers triggers = { 0 };
 	const struct probe_opts opts = { .cgroup_fd = -1,
 					 .user_stacks = true,
 					 .kernel_stacks = true,
+					 .triggers = &triggers,
+					 .trace_probe = &none,
 					 .detail_n = 10,
 					 .max_stacks = TRIED_STACKS,
 					 .ring_bytes = TRIED_RING_BYTES };
-	struct weft_err err = { 0 };
-	struct probe *probe;
+	struct probe *probe = NULL;
+	int rc = triggers_add(&triggers, "cpu-clock", err);
 
-	if (!may_load) {
+	if (!rc)
+		rc = probe_open(&probe, &opts, err);
+	if (!rc)
+		*has_mappings = probe_proves_mappings(probe);
+	probe_close(probe);
+	triggers_release(&triggers);
+	return rc;
+}
+
+static void check_program(struct doctor_report *r, bool may_load)
+{
+	struct weft_err err = { 0 };
+	bool has_mappings = false;
+
+	if (!may_load)
 		doctor_add(r, "kernel program", DOCTOR_SKIPPED, NULL, NULL,
 			   "not tried: no rights");
-		return;
-	}
-	if (probe_open(&probe, &opts, &err)) {
+	else if (try_program(&has_mappings, &err))
 		doctor_add(
 			r, "kernel program", DOCTOR_FAIL,
 			"nothing can be recorded",
 			"a kernel with CONFIG_BPF_SYSCALL, CONFIG_PERF_EVENTS and CONFIG_DEBUG_INFO_BTF, as Debian's, 5.15 or newer",
 			"%s", err.msg);
-		return;
-	}
-	if (probe_proves_mappings(probe))
-		doctor_add(r, "kernel program", DOCTOR_OK, NULL, NULL,
-			   "loads, and finds mappings by itself");
-	else
+	else if (!has_mappings)
 		doctor_add(
 			r, "kernel program", DOCTOR_WARN,
 			"mappings are followed from user space: the first milliseconds of stacks of each process are broken",
 			NULL,
 			"loads, but this kernel keeps mappings in a way that is not known");
-	probe_close(probe);
+	else
+		doctor_add(r, "kernel program", DOCTOR_OK, NULL, NULL,
+			   "loads, and finds mappings by itself");
 }
 
 /* The event that weft samples by. */
