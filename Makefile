@@ -350,7 +350,10 @@ $(B)/fuzz/f_%: $(B)/tests/fuzz/f_%.o $(B)/tests/fuzz/replay.o \
 UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 LIVE := $(wildcard tests/live/[0-9]*.sh)
-PROVE = WEFT_BUILD=$(abspath $(B)) prove -e '' --comments
+# Debian's programs before the wrappers of version managers, which take long to
+# start; --timer shows where the minutes go.
+PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
+	--timer
 tests: all known unwind-few unwind-doubles $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 
 check:

@@ -225,7 +225,7 @@ words() {
 }
 
 # Sources and statuses of each process, as the file has them.
-trace_ids() {
+where_trace_ids_are_from() {
 	recording weft.db "
 		INSERT INTO context_source_word VALUES (2, 'go');
 		UPDATE sample_sealed SET context_source = 2
@@ -383,7 +383,8 @@ it "estimates make up for detail that was lost" lossy_detail
 it "several recordings and events keep apart" several_recordings
 it "loss and top say which stacks are whole, and why others are not" ends
 it "loss explains every word that is stored" words
-it "loss tells where trace IDs came from, and why there is none" trace_ids
+it "loss tells where trace IDs came from, and why there is none" \
+	where_trace_ids_are_from
 it "values of --shape-by: what each has, what none has, the profile of one" \
 	shape_values
 it "an absent function is bounded, not denied" on_function
