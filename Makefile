@@ -381,11 +381,12 @@ check-long: check
 	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
+		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 \
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/33-many-binaries.sh \
 		tests/live/35-jit-code.sh tests/live/40-survives.sh \
-		tests/live/70-measure.sh \
+		tests/live/70-measure.sh tests/live/71-calls.sh \
 		tests/live/61-tls-models.sh tests/live/62-lives.sh \
 		tests/live/63-hostile-context.sh tests/live/67-truth.sh \
 		$(wildcard tests/live/*attribution.sh)

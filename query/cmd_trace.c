@@ -14,6 +14,7 @@
 #include "query/span_tree.h"
 #include "query/spans.h"
 #include "query/stacks.h"
+#include "query/wall.h"
 
 /* Below this many samples of a stack there is no ratio worth printing; of a
  * request, requests like it are offered. */
@@ -73,6 +74,7 @@ struct trace {
 	int64_t first_ns, last_ns;
 	struct sequence sequence;
 	struct span_tree spans;
+	struct wall wall;
 	int64_t by_time;  /* of its samples */
 	char like[256];   /* KEY = VALUE of requests like it; "": not known */
 	const char *file; /* borrowed; NULL: the default */
@@ -252,8 +254,13 @@ static int find_texts(struct trace *t, size_t n, struct weft_err *err)
 /* The interval of what the request used. */
 static struct stats_interval used(const struct trace *t)
 {
+	const struct wall_part *part =
+		wall_part_of(&t->wall, t->report.range.event);
 	double k = (double)t->here.count;
 
+	/* Of blocks and waits the long ones are certain. */
+	if (part && part->samples == t->here.count)
+		return part->interval;
 	if (!t->here.count)
 		return (struct stats_interval){
 			0, stats_unsampled_ns(report_ns_each(&t->report))
@@ -377,6 +384,7 @@ static int print(const struct trace *t, size_t n, struct weft_err *err)
 
 	report_print_heading(&t->report);
 	print_summary(t);
+	wall_print(&t->wall);
 	rc = span_tree_print(&t->spans, &t->report, t->stacks, err);
 	if (!rc && !t->here.count)
 		return 0;
@@ -452,6 +460,7 @@ static void print_json(const struct trace *t, size_t n)
 		json_end_object(&j);
 	}
 	json_end_array(&j);
+	wall_json(&t->wall, &j);
 	span_tree_json(&t->spans, &t->report, &j);
 	json_stacks(t, &j, n);
 	sequence_json(&t->sequence, &j, t->first_ns);
@@ -505,6 +514,8 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 	}
 	if (!rc)
 		rc = span_tree_load(&t->spans, &t->report, t->id, err);
+	if (!rc)
+		rc = wall_load(&t->wall, &t->report, t->id, err);
 	if (!rc && t->here.count == 0 && !t->spans.n)
 		rc = weft_fail(err, -ENODATA,
 			       "trace %s has no sample of %s in that time",

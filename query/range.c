@@ -320,8 +320,9 @@ int range_find(struct range *r, struct db *db, const struct cli_common *common,
 	rc = db_step(db, stmt, err);
 	if (rc < 0)
 		goto fail;
-	/* one event in the file and all of its time: no part left out */
-	r->is_all = r->is_whole &&
+	/* one event in the file, a timer, and all of its time: no part left
+	 * out */
+	r->is_all = r->is_whole && r->parts[0].requested_hz &&
 		    sqlite3_column_int64(stmt, 0) == (int64_t)r->n_parts;
 	return 0;
 fail:

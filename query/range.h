@@ -29,7 +29,7 @@ struct range {
 	char event[256];
 	char unit[16];
 	bool is_whole; /* every interval of its recordings */
-	bool is_all;   /* every event and interval of the file */
+	bool is_all;   /* every event and interval of the file; a timer */
 	bool is_open;  /* a recording in it has not ended */
 	int64_t length_ns;
 };

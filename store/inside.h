@@ -41,6 +41,7 @@ struct store {
 	sqlite3_stmt *stmt[STORE_SQL_COUNT]; /* owned, NULL until used */
 	int64_t recording_id;
 	int64_t first_event_id; /* event rows of a recording are contiguous */
+	uint32_t timer_event;   /* index of the first; UINT32_MAX: none */
 	size_t n_events;
 	int64_t first_metric_id; /* likewise */
 	size_t n_metrics;

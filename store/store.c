@@ -99,11 +99,14 @@ static int add_events(struct store *st, const struct store_event *events,
 	size_t i;
 	int rc;
 
+	st->timer_event = UINT32_MAX;
 	rc = store_stmt(st, STORE_SQL_EVENT_ADD, &stmt, err);
 	for (i = 0; i < n && !rc; i++) {
 		sqlite3_bind_int64(stmt, 1, st->recording_id);
 		sqlite3_bind_text(stmt, 2, events[i].name, -1, SQLITE_STATIC);
 		sqlite3_bind_text(stmt, 3, events[i].unit, -1, SQLITE_STATIC);
+		if (events[i].requested_hz && st->timer_event == UINT32_MAX)
+			st->timer_event = (uint32_t)i;
 		if (events[i].requested_hz)
 			sqlite3_bind_int64(stmt, 4,
 					   (int64_t)events[i].requested_hz);

@@ -34,7 +34,8 @@ struct store_recording {
 struct store_event {
 	const char *name;
 	const char *unit;      /* "ns", "calls" or "events" */
-	uint64_t requested_hz; /* 0: not a timer */
+	uint64_t requested_hz; /* 0: not a timer. Sums of traces are of the
+				  first timer */
 	bool is_by_size;       /* chosen for detail by tau_ns */
 	uint64_t tau_ns;       /* see table event */
 };

@@ -255,9 +255,12 @@ static int add_to_trace(struct store *st, struct trace_sums *t, int64_t id,
 		};
 	}
 	sum = &t->sum[place - 1];
-	sum->samples++;
-	sum->weight += s->weight;
-	sum->value += s->weight * (double)s->value;
+	/* Of several events the timer's: a sum over units says nothing. */
+	if (s->event == st->timer_event) {
+		sum->samples++;
+		sum->weight += s->weight;
+		sum->value += s->weight * (double)s->value;
+	}
 	if (s->time_ns < sum->first_ns)
 		sum->first_ns = s->time_ns;
 	if (s->time_ns > sum->last_ns)

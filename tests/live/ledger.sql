@@ -24,9 +24,26 @@ SELECT interval_id, event_id,
     AS counts_discarded
 FROM ledger GROUP BY 1, 2;
 CREATE TEMP TABLE n_counts AS
-SELECT interval_id, event_id, sum(count) AS n FROM stack_count GROUP BY 1, 2;
+SELECT interval_id, event_id, sum(count) AS n, sum(value) AS value
+FROM stack_count GROUP BY 1, 2;
 CREATE TEMP TABLE n_samples AS
 SELECT interval_id, event_id, count(*) AS n FROM sample GROUP BY 1, 2;
+-- The same of values: what a firing stands for is lost nowhere either.
+CREATE TEMP VIEW pivot_value AS
+SELECT interval_id, event_id,
+  total(value) FILTER (WHERE entry = 'fired') AS fired,
+  total(value) FILTER (WHERE entry = 'counted') AS counted,
+  total(value) FILTER (WHERE entry IN ('counted', 'filtered', 'idle',
+    'lost_counts_full', 'lost_busy')) AS ends,
+  total(value) FILTER (WHERE entry IN ('selected', 'passed_over')) AS choices,
+  total(value) FILTER (WHERE entry = 'lost_counts_discarded') AS discarded
+FROM ledger GROUP BY 1, 2;
+CREATE TEMP TABLE value_difference AS
+SELECT v.interval_id,
+  v.fired - v.ends AS of_fired,
+  v.counted - v.choices AS of_choice,
+  v.counted - ifnull(c.value, 0) - v.discarded AS of_counts
+FROM pivot_value v LEFT JOIN n_counts c USING (interval_id, event_id);
 CREATE TEMP TABLE difference AS
 SELECT p.interval_id,
   p.due - p.fired - p.not_run AS of_due,
@@ -40,8 +57,10 @@ LEFT JOIN n_counts c USING (interval_id, event_id)
 LEFT JOIN n_samples s USING (interval_id, event_id);
 
 SELECT 'intervals', count(*) FROM interval;
-SELECT 'wrong', count(*) FROM difference WHERE of_due OR of_fired OR of_choice
-  OR of_counts OR of_detail OR of_rows;
+SELECT 'wrong', (SELECT count(*) FROM difference WHERE of_due OR of_fired
+    OR of_choice OR of_counts OR of_detail OR of_rows)
+  + (SELECT count(*) FROM value_difference WHERE of_fired OR of_choice
+    OR of_counts);
 SELECT 'not_in_ledger', count(*) FROM interval
   WHERE id NOT IN (SELECT interval_id FROM pivot);
 SELECT 'totals_differ', (SELECT total(count) FROM stack_count)

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "query/figure.h"
+#include "query/spans.h"
+#include "query/wall.h"
+
+static const struct {
+	const char *event, *word;
+} kinds[WALL_KINDS] = {
+	[WALL_RUNNING] = { "cpu-clock", "running" },
+	[WALL_RUNNABLE] = { "run-queue", "runnable" },
+	[WALL_BLOCKED] = { "off-cpu", "blocked" },
+};
+
+static enum wall_kind find(const char *event)
+{
+	enum wall_kind i = 0;
+
+	while (i < WALL_KINDS && strcmp(event, kinds[i].event) != 0)
+		i++;
+	return i;
+}
+
+const struct wall_part *wall_part_of(const struct wall *w, const char *event)
+{
+	enum wall_kind i = find(event);
+
+	return i < WALL_KINDS && w->part[i].is_there ? &w->part[i] : NULL;
+}
+
+/* Blocks that were certain to be chosen are added as they are. */
+static struct stats_interval interval_of(sqlite3_stmt *stmt,
+					 const struct report *r)
+{
+	double k = sqlite3_column_double(stmt, 2);
+	double sum = sqlite3_column_double(stmt, 3);
+	double chance_sum = sqlite3_column_double(stmt, 5);
+	struct stats_interval in;
+
+	if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
+		return k > 0 ? stats_request_ns(k, sum / k, true)
+			     : (struct stats_interval){
+				       0, stats_unsampled_ns(report_ns_each(r))
+			       };
+	in = stats_weighted_sum(chance_sum, sqlite3_column_double(stmt, 6),
+				sqlite3_column_double(stmt, 1));
+	in.lo += sum - chance_sum;
+	in.hi += sum - chance_sum;
+	return in;
+}
+
+static int load_parts(struct wall *w, struct report *r, int64_t trace,
+		      double *extent_ns, struct weft_err *err)
+{
+	double first = 0, last = 0;
+	bool is_first = true;
+	sqlite3_stmt *stmt;
+	int rc = range_query(&r->range, r->range.n_parts - 1, r->db,
+			     QUERY_SQL_WALL_PARTS, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 5, trace);
+	while ((rc = db_step(r->db, stmt, err)) > 0) {
+		const char *name = (const char *)sqlite3_column_text(stmt, 0);
+		enum wall_kind kind = find(name ? name : "");
+		struct wall_part *part = &w->part[kind];
+
+		if (kind == WALL_KINDS)
+			continue;
+		*part = (struct wall_part){
+			.is_there = true,
+			.samples = (uint64_t)sqlite3_column_int64(stmt, 2),
+			.ns = sqlite3_column_double(stmt, 3),
+			.interval = interval_of(stmt, r),
+		};
+		if (!part->samples)
+			continue;
+		if (is_first || sqlite3_column_double(stmt, 7) < first)
+			first = sqlite3_column_double(stmt, 7);
+		if (is_first || sqlite3_column_double(stmt, 8) > last)
+			last = sqlite3_column_double(stmt, 8);
+		is_first = false;
+	}
+	*extent_ns = is_first ? -1 : last - first;
+	return rc;
+}
+
+int wall_load(struct wall *w, struct report *r, int64_t trace,
+	      struct weft_err *err)
+{
+	struct spans_root root;
+	double extent_ns;
+	int rc;
+
+	*w = (struct wall){ .wall_ns = -1 };
+	rc = load_parts(w, r, trace, &extent_ns, err);
+	if (rc)
+		return rc;
+	w->has_everything = true;
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
+		w->has_everything &= w->part[i].is_there;
+	rc = spans_find_root(r->db, trace, &root, err);
+	if (rc < 0)
+		return rc;
+	w->is_of_span = rc > 0 && root.duration_ns > 0;
+	w->wall_ns = w->is_of_span ? (double)root.duration_ns : extent_ns;
+	return 0;
+}
+
+static double rest_ns(const struct wall *w)
+{
+	double rest = w->wall_ns;
+
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
+		rest -= w->part[i].ns;
+	return rest;
+}
+
+void wall_print(const struct wall *w)
+{
+	if (!w->has_everything || w->wall_ns < 0)
+		return;
+	printf("wall %s (%s) =", FIGURE(figure_ns, w->wall_ns),
+	       w->is_of_span ? "its root span" : "from first to last");
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
+		printf("%s %s %s (95 %%: %s)", i ? " +" : "", kinds[i].word,
+		       FIGURE(figure_ns, w->part[i].ns),
+		       FIGURE(figure_value_interval, w->part[i].interval,
+			      "ns"));
+	printf(" + rest %s\n\n", FIGURE(figure_ns, rest_ns(w)));
+}
+
+void wall_json(const struct wall *w, struct json *j)
+{
+	char key[32];
+
+	if (!w->has_everything || w->wall_ns < 0) {
+		json_null(j, "wall");
+		return;
+	}
+	json_object(j, "wall");
+	json_real(j, "wall_ns", w->wall_ns);
+	json_bool(j, "of_root_span", w->is_of_span);
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++) {
+		snprintf(key, sizeof(key), "%s_ns", kinds[i].word);
+		json_real(j, key, w->part[i].ns);
+		json_interval(j, key, w->part[i].interval);
+	}
+	json_real(j, "rest_ns", rest_ns(w));
+	json_end_object(j);
+}

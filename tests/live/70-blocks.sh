@@ -1,0 +1,82 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Blocks are exact: of a program that sleeps, waits for a futex and a pipe,
+# reads a disk, and is moved between CPUs while it sleeps, the time off its CPU
+# by function is what its own clocks say; with run-queue recorded, too, the two
+# add up to the same. What began before recording is in the ledger.
+set -eu
+# shellcheck source=tests/live/live.sh
+. "$(dirname "$0")/live.sh"
+
+# sums FILE: function, blocks, ns; of all events
+sums() {
+	sqlite3 -readonly -separator ' ' "$1" "
+		SELECT n.name, sum(t.count), sum(t.value) FROM (
+		  SELECT DISTINCT sf.stack_id, f.name FROM stack_frame sf
+		  JOIN frame_function ff ON ff.frame_id = sf.frame_id
+		  JOIN function f ON f.id = ff.function_id
+		  WHERE f.name GLOB 'block_*') n
+		JOIN stack_total t ON t.stack_id = n.stack_id GROUP BY 1"
+}
+
+# compare NAME: within 1 % and 5 us a block (of reading clocks) of the truth
+compare() {
+	sums "$dir/$1.db" >"$dir/seen"
+	awk 'NR == FNR { n[$1] = $2; truth[$1] = $3; next }
+		{ seen[$1] = $3; blocks[$1] = $2 }
+		END {
+			for (f in truth) {
+				d = seen[f] - truth[f]
+				if (d < 0)
+					d = -d
+				ok = d <= truth[f] / 100 + 5000 * n[f] &&
+					(truth[f] < 1e6 || blocks[f] > 0)
+				printf "%s: %d blocks, %d ns of %d ns: %s\n",
+					f, blocks[f], seen[f], truth[f],
+					ok ? "equal" : "DIFFERENT"
+			}
+		}' "$dir/truth" "$dir/seen" | sort >"$dir/figures"
+	say <"$dir/figures"
+	check "$1: five functions were off their CPU as long as they say" \
+		"$(is "$(grep -c equal "$dir/figures")" = 5)"
+	check_ledger "$dir/$1.db"
+}
+
+# Preempted threads are off their CPU, too, and their own clocks do not say.
+"$weft" record -q -e off-cpu --state R,S,D,T,X -o "$dir/off.db" -- \
+	"$load/blocks" "$dir" 25 >"$dir/truth" 2>"$dir/log" || say <"$dir/log"
+compare off
+check "off: threads came back on other CPUs" \
+	"$(is "$(sql "$dir/off.db" "SELECT count(DISTINCT cpu) > 1 OR
+		(SELECT cpus FROM recording) = 1 FROM sample")" = 1)"
+
+"$weft" record -q -e run-queue -e off-cpu -o "$dir/both.db" -- \
+	"$load/blocks" "$dir" 25 >"$dir/truth" 2>"$dir/log" || say <"$dir/log"
+compare both
+
+# Long blocks are certain to be stored; each of the others stands for tau.
+"$weft" record -q -e off-cpu,tau=0.01 --min-block 1ms -o "$dir/tau.db" -- \
+	"$load/blocks" "$dir" 25 >/dev/null 2>"$dir/log" || say <"$dir/log"
+check_ledger "$dir/tau.db"
+check "tau: detail is chosen by length, and weighs accordingly" \
+	"$(is "$(sql "$dir/tau.db" "SELECT count(*) > 0 AND total(
+		(value >= 10000000 AND weight <> 1) OR
+		(value < 10000000 AND abs(weight * value - 1e7) > 1e3)) = 0
+		FROM sample")" = 1)"
+check "tau: no block of at least tau is missing" \
+	"$(is "$(sql "$dir/tau.db" "SELECT sum(value >= 10000000) >= 25
+		FROM sample")" = 1)"
+check "tau: blocks that are too short are filtered, with their time" \
+	"$(is "$(sql "$dir/tau.db" "SELECT sum(count) > 0 AND
+		sum(value) < 1000000 * sum(count) FROM ledger
+		WHERE entry = 'filtered'")" = 1)"
+
+background sleep 600
+"$weft" record -q -e off-cpu -p $! -d 1 -o "$dir/open.db"
+check_ledger "$dir/open.db"
+check "open: a block that began before recording is in the ledger" \
+	"$(is "$(sql "$dir/open.db" "SELECT count = 1 AND value > 0 FROM (
+		SELECT sum(count) AS count, sum(value) AS value FROM ledger
+		WHERE entry = 'open_at_start')")" = 1)"
+live_done
