@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-# weft: build/weft (reads), build/weft-record (records), build/weft-symbolize
-# (names what a recording has no name for), build/weft-import (adds spans) and
-# build/weft-doctor (says what stands in the way) and build/weft-list (what can be
-# recorded).
+# weft (reads), weft-record (records), weft-symbolize (names what a recording has
+# no name for), weft-import (adds spans), weft-doctor (says what stands in the
+# way), weft-list (what can be recorded); all in build/.
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
@@ -41,27 +40,20 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o
 
-all: $(B)/weft $(B)/weft-record $(B)/weft-symbolize $(B)/weft-import \
-	$(B)/weft-doctor $(B)/weft-list publisher
+# Those of the collector's that do not record: NAME_main.c makes weft-NAME.
+BESIDE := weft-symbolize weft-import weft-doctor weft-list
+PROGRAMS := weft weft-record $(BESIDE)
+
+all: $(PROGRAMS:%=$(B)/%) publisher
 
 $(B)/weft: $(B)/query/main.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS)
-
 $(B)/weft-record: $(B)/collector/main.o $(B)/collector.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-
-$(B)/weft-symbolize: $(B)/collector/symbolize_main.o $(B)/collector.a \
+$(BESIDE:%=$(B)/%): $(B)/weft-%: $(B)/collector/%_main.o $(B)/collector.a \
 		$(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) -ldebuginfod
-
-$(B)/weft-import: $(B)/collector/import_main.o $(B)/collector.a $(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-
-$(B)/weft-doctor: $(B)/collector/doctor_main.o $(B)/collector.a $(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-
-$(B)/weft-list: $(B)/collector/list_main.o $(B)/collector.a $(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
+	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) $(MORE_LIBS)
+$(B)/weft-symbolize: private MORE_LIBS := -ldebuginfod
 
 $(B)/store.a: $(STORE)
 $(B)/collector.a: $(COLLECTOR)
@@ -114,247 +106,30 @@ $(B)/%.o: %.c | $(GEN)
 $(B)/gen/%.o: $(B)/gen/%.c | $(GEN)
 	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
 
-# Tests. A unit test's second word names the room that it is of.
-TEST_LIBS = $(RECORD_LIBS) $(QUERY_LIBS) -lcmocka
-$(B)/tests/t_store_%: $(B)/tests/unit/t_store_%.o $(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
-$(B)/tests/t_query_%: $(B)/tests/unit/t_query_%.o $(B)/query.a $(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
-$(B)/tests/t_collector_%: $(B)/tests/unit/t_collector_%.o $(B)/collector.a \
-		$(B)/store.a
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(TEST_LIBS)
-$(B)/tests/unit/%.o: tests/unit/%.c | $(GEN)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
-
-# ---- demo, publisher and loads: programs of known behaviour. They keep frame
+# Programs of known behaviour: the demo and the loads of tests. They keep frame
 # pointers and named calls, so that what a profile must show is known.
 KNOWN_FLAGS = -std=c11 -D_GNU_SOURCE -Itools/publisher $(WARN) -O2 -g \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls $(SANFLAGS) $(CFLAGS)
-PUBLISHER := tools/publisher/otel-thread-ctx.c
-EXPORT_CONTEXT := -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
-LOAD_SRC := tools/demo/load.c tools/demo/plan.c
-SERVICE_SRC := $(filter-out $(LOAD_SRC),$(wildcard tools/demo/*.c)) $(PUBLISHER)
 KNOWN_HEADERS := $(wildcard tools/demo/*.h tools/publisher/*.h tests/load/*.h \
 	tests/load/tls/*.h)
 KNOWN := $(B)/demo/service $(B)/demo/load \
 	$(patsubst tests/load/%.c,$(B)/load/%,$(wildcard tests/load/*.c))
-
 known: $(KNOWN)
 
-$(B)/demo/service: $(SERVICE_SRC) $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) $(EXPORT_CONTEXT) -o $@ \
-		$(SERVICE_SRC) -luv -lhttp_parser -lz -lcrypto
-$(B)/demo/load: $(LOAD_SRC) $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) -o $@ $(LOAD_SRC) -lhttp_parser
-$(B)/load/%: tests/load/%.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) $(LDFLAGS) -o $@ $<
-$(B)/tests/t_tools_%: tests/unit/t_tools_%.c $(PUBLISHER) $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(EXPORT_CONTEXT) -o $@ $< \
-		$(PUBLISHER) -lcmocka
+# What is built beside the rooms has its rules where its sources are. `tests` is
+# all that tests run: each file of rules adds its own.
+tests: all known
+include tools/publisher/publisher.mk
+include tools/demo/demo.mk
+include tests/tests.mk
+include tools/bench/bench.mk
 
-# The publisher as applications get it: for programs and for libraries.
-publisher: $(B)/libotel-thread-ctx.a
-$(B)/libotel-thread-ctx.a: $(PUBLISHER) $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) -std=c11 -Wpedantic $(WARN) $(OPT) -fPIC $(CFLAGS) \
-		-c -o $(B)/otel-thread-ctx.o $<
-	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/otel-thread-ctx.o
-# Always anew: PREFIX may be another at `make install` than at `make`.
-$(B)/otel-thread-ctx.pc: tools/publisher/otel-thread-ctx.pc.in publisher
-	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e "s,@VERSION@,$$(sed -n \
-		's/.*WEFT_VERSION "\(.*\)"/\1/p' store/weft.h)," $< >$@
-
-# Set-up first, by a make of its own: it installs what the build looks for.
-demo:
-	$(Q)tools/setup.sh
-	$(Q)$(MAKE) --no-print-directory all known
-	$(Q)WEFT_BUILD=$(B) tools/demo/demo.sh
-.PHONY: known publisher demo
-# ---- end of demo, publisher and loads
-
-# Programs for tests that need more than one source or a library.
-$(B)/load/stuck_fs: tests/load/fuse/stuck_fs.c
-	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 $(WARN) $(shell pkg-config --cflags fuse3) \
-		-o $@ $< $(shell pkg-config --libs fuse3)
-
-# ---- unwind: known call chains, built in many ways. A variant's name is the
-# compiler and words for flags, as gcc-O2-static; `few` and `all` list variants.
-UNWIND_SRC := $(filter-out %/plugin.c,$(wildcard tests/load/unwind/*.c))
-UNWIND_FEW := gcc-O2-pie gcc-O0-nopie gcc-O1-static gcc-O2-pie-fpleaf \
-	gcc-O3-pie-gold-gc clang-O2-pie clang-O3-staticpie clang-O1-pie-lld
-UNWIND_ALL := $(UNWIND_FEW) $(foreach cc,gcc clang,$(foreach opt,0 1 2 3, \
-	$(foreach kind,pie nopie static staticpie,$(cc)-O$(opt)-$(kind))) \
-	$(foreach more,pie-fp pie-fpleaf pie-lld pie-gold pie-separate \
-	pie-joined pie-gc pie-apart nopie-apart static-nohdr static-lld-gc \
-	static-gold pie-lld-joined,$(cc)-O2-$(more)))
-unwind_pie := -fPIE -pie
-unwind_nopie := -fno-PIE -no-pie
-unwind_static := -fno-PIE -static -DCHAIN_STATIC
-unwind_staticpie := -fPIE -static-pie -DCHAIN_STATIC
-unwind_fp := -fno-omit-frame-pointer
-unwind_fpleaf := -fno-omit-frame-pointer -momit-leaf-frame-pointer
-unwind_lld := -fuse-ld=lld
-unwind_gold := -fuse-ld=gold
-unwind_separate := -Wl,-z,separate-code
-unwind_joined := -Wl,-z,noseparate-code
-unwind_gc := -ffunction-sections -Wl,--gc-sections
-unwind_apart := -Wl,--section-start=apart_code=0x2000000
-unwind_nohdr := -Wl,--no-eh-frame-hdr
-unwind_words = $(subst -, ,$*)
-unwind_flags = -std=c11 -D_GNU_SOURCE $(WARN) -fomit-frame-pointer \
-	-foptimize-sibling-calls $(foreach word,$(wordlist 2,9,$(unwind_words)), \
-	$(or $(unwind_$(word)),-$(word)))
-
-$(B)/load/unwind/few: $(UNWIND_FEW:%=$(B)/load/unwind/%)
-$(B)/load/unwind/all: $(sort $(UNWIND_ALL:%=$(B)/load/unwind/%))
-$(B)/load/unwind/few $(B)/load/unwind/all:
-	$(Q)echo $(^F) | tr ' ' '\n' >$@
-$(B)/load/unwind/plugin_%.so: tests/load/unwind/plugin.c \
-		tests/load/unwind/chain.h
-	@mkdir -p $(@D)
-	$(Q)$(CC) -O2 -D_GNU_SOURCE $(WARN) -fomit-frame-pointer -fPIC -shared \
-		-nostartfiles -DROOM=$(if $(filter a,$*),64,4096) -Wl,-z,lazy -o $@ $<
-$(B)/load/unwind/%: $(UNWIND_SRC) tests/load/unwind/chain.h
-	@mkdir -p $(@D)
-	$(Q)$(patsubst musl,musl-gcc,$(firstword $(unwind_words))) \
-		$(unwind_flags) -o $@ $(UNWIND_SRC)
-unwind-few unwind-all: unwind-%: $(B)/load/unwind/% \
-		$(B)/load/unwind/plugin_a.so $(B)/load/unwind/plugin_b.so
-.PHONY: unwind-few unwind-all
-
-# The kernel program's walk, and its double built for user space, over stopped
-# programs; and the double against libdwfl.
-$(B)/unwind/compare: $(B)/tests/unwind/compare.o $(B)/tests/unwind/double.o \
-		$(B)/collector.a $(B)/store.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-$(B)/unwind/at_syscall: $(B)/tests/unwind/at_syscall.o \
-		$(B)/tests/unwind/double.o $(B)/collector.a $(B)/store.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-$(B)/tests/unwind/at_syscall.o: $(B)/gen/at_syscall.skel.h
-$(B)/gen/at_syscall.bpf.o: tests/unwind/at_syscall.bpf.c $(wildcard bpf/*.h)
-	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(BPF_FLAGS) -I. -c -o $@ $<
-$(B)/gen/at_syscall.skel.h: $(B)/gen/at_syscall.bpf.o
-	$(Q)$(BPFTOOL) gen skeleton $< name at_syscall_bpf >$@
-unwind-doubles: $(B)/unwind/compare $(B)/unwind/at_syscall
-.PHONY: unwind-doubles
-# ---- end of unwind
-
-# ---- tls: writers of trace context, one for each way in which a thread's record
-# can be found. Words as for unwind: a libc, how the variable is accessed, how
-# the executable is linked; lib-* are the libraries.
-TLS_GLIBC := exe-glibc-gnu-pie exe-glibc-gnu-nopie exe-glibc-gnu2-pie \
-	exe-glibc-gnu2-nopie exe-glibc-gnu-static exe-glibc-gnu2-staticpie \
-	exe-glibc-gnu-pie-lld start-glibc-gnu start-glibc-gnu2 start-glibc-ie \
-	opener-glibc lib-glibc-gnu.so lib-glibc-gnu2.so lib-glibc-ie.so \
-	lib-glibc-gnu2-large.so lib-glibc-none.so
-TLS_MUSL := exe-musl-gnu-pie exe-musl-gnu2-pie exe-musl-gnu-static \
-	start-musl-gnu start-musl-gnu2 opener-musl lib-musl-gnu.so \
-	lib-musl-gnu2.so
-TLS_DIR := $(B)/load/tls
-tls_gnu := -mtls-dialect=gnu
-tls_gnu2 := -mtls-dialect=gnu2
-tls_ie := -ftls-model=initial-exec
-tls_none := -DTLS_NO_CODE
-tls_large := -DTLS_LARGE
-tls_pie := -fPIE -pie -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
-tls_nopie := -fno-PIE -no-pie -Wl,--export-dynamic-symbol=otel_thread_ctx_v1
-tls_static := -fno-PIE -static
-tls_staticpie := -fPIE -static-pie
-tls_lld := -fuse-ld=lld
-tls_words = $(subst -, ,$*)
-tls_cc = $(if $(filter musl,$(tls_words)),musl-gcc,$(CC))
-tls_flags = -std=c11 -D_GNU_SOURCE -O2 -g -I. $(WARN) \
-	$(foreach word,$(wordlist 2,9,$(tls_words)),$(tls_$(word)))
-$(TLS_DIR)/exe-%: tests/load/tls/main.c tests/load/tls/slot.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(tls_cc) $(tls_flags) -o $@ $(filter %.c,$^) -pthread
-$(TLS_DIR)/lib-%.so: tests/load/tls/slot.c
-	@mkdir -p $(@D)
-	$(Q)$(tls_cc) $(tls_flags) -fPIC -shared -o $@ $<
-$(TLS_DIR)/start-%: tests/load/tls/main.c $(TLS_DIR)/lib-%.so $(KNOWN_HEADERS)
-	$(Q)$(tls_cc) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-$*.so \
-		-Wl,-rpath,'$$ORIGIN' -pthread
-$(TLS_DIR)/opener-%: tests/load/tls/main.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(tls_cc) $(tls_flags) -DTLS_OPENS -o $@ $< -pthread
-$(TLS_DIR)/life: tests/load/tls/life.c tests/load/tls/slot.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(tls_flags) $(tls_pie) -o $@ $(filter %.c,$^) -pthread
-$(TLS_DIR)/routes: tests/load/tls/routes.c tests/load/tls/slot.c \
-		$(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(tls_flags) $(tls_pie) -fno-omit-frame-pointer -o $@ \
-		$(filter %.c,$^) -pthread
-$(TLS_DIR)/reopen: tests/load/tls/reopen.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(tls_flags) -o $@ $< -pthread
-$(TLS_DIR)/hostile: tests/load/tls/hostile.c $(TLS_DIR)/lib-glibc-gnu.so \
-		$(KNOWN_HEADERS)
-	$(Q)$(CC) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-glibc-gnu.so \
-		-Wl,-rpath,'$$ORIGIN' -pthread
-tls-writers: $(TLS_DIR)/life $(TLS_DIR)/routes $(TLS_DIR)/reopen $(TLS_DIR)/hostile \
-	$(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
-	$(TLS_MUSL:%=$(TLS_DIR)/%))
-.PHONY: tls-writers
-tests: tls-writers
-# ---- end of tls
-
-# ---- older: writers as agents before OTEP 4947 are; see the source.
-older_elastic := -DOLDER_ELASTIC
-older_labels := -DOLDER_LABELS -Wl,--export-dynamic
-older_labels2 := -DOLDER_LABELS -DOLDER_ABI=2 -Wl,--export-dynamic
-older_go = -DOLDER_GO='"go1.$(1).3"' -DOLDER_CURG=$(2) -DOLDER_AT=$(3) \
-	-DOLDER_SLICE=$(4)
-older_go17 := $(call older_go,17,192,360,0)
-older_go21 := $(call older_go,21,192,344,0)
-older_go23 := $(call older_go,23,192,352,0)
-older_go24 := $(call older_go,24,192,352,1)
-older_go25 := $(call older_go,25,184,344,1)
-older_go26 := $(call older_go,26,184,352,1)
-older_go99 := $(call older_go,99,184,352,1)
-OLDER := $(patsubst %,$(B)/load/older/%,elastic labels labels2 go17 go21 \
-	go23 go24 go25 go26 go99)
-$(OLDER): $(B)/load/older/%: tests/load/older/writer.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(older_$*) $(LDFLAGS) -o $@ $< -pthread
-$(B)/load/older/probed: tests/load/older/probed.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(LDFLAGS) -o $@ $< -pthread
-tests: $(OLDER) $(B)/load/older/probed
-# ---- end of older
-
-# Lines as inspectors tell them, for tests/interop/40-addr2line.sh.
-$(B)/lines/ask_lines: $(B)/tests/lines/ask_lines.o $(B)/collector.a \
-		$(B)/store.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-tests: $(B)/lines/ask_lines
-
-# Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
-# -fsanitize=fuzzer in its place they look for more.
-FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/f_*.c))
-$(B)/fuzz/f_%: $(B)/tests/fuzz/f_%.o $(B)/tests/fuzz/replay.o \
-		$(B)/collector.a $(B)/store.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-
-UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 LIVE := $(wildcard tests/live/[0-9]*.sh)
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
 PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
 	--timer
-tests: all known unwind-few unwind-doubles $(B)/load/stuck_fs $(UNIT) $(FUZZ)
 
 check:
 	$(Q)tools/setup.sh
@@ -402,62 +177,17 @@ bench:
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
 
-# ---- bench: programs that tools/bench measures with
-BENCH := $(patsubst %,$(B)/bench/%,stopwatch store_rows generate build_table \
-	empty_program)
-
-$(B)/bench/stopwatch: $(B)/tools/bench/stopwatch.o $(B)/store.a
-$(B)/bench/store_rows: $(B)/tools/bench/store_rows.o \
-		$(B)/tools/bench/service.o $(B)/store.a
-$(B)/bench/generate: $(B)/tools/bench/generate.o \
-		$(B)/tools/bench/service.o $(B)/store.a
-$(B)/bench/empty_program: $(B)/tools/bench/empty_program.o
-$(B)/bench/build_table: $(B)/tools/bench/build_table.o $(B)/collector.a \
-		$(B)/store.a
-$(BENCH):
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) $(QUERY_LIBS)
-# The load deep as it is unwound by frame pointers alone, and by tables alone.
-deep_pointers := -fno-asynchronous-unwind-tables -fno-unwind-tables
-deep_tables := -fomit-frame-pointer
-$(B)/load/deep_%: tests/load/deep.c $(KNOWN_HEADERS)
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(KNOWN_FLAGS) $(deep_$*) $(LDFLAGS) -o $@ $<
-tests: $(BENCH) $(B)/load/deep_pointers $(B)/load/deep_tables
-# ---- end of bench
-
 install: all install-publisher
-	$(INSTALL) -D -m 755 $(B)/weft $(DESTDIR)$(PREFIX)/bin/weft
-	$(INSTALL) -D -m 755 $(B)/weft-record $(DESTDIR)$(PREFIX)/bin/weft-record
-	$(INSTALL) -D -m 755 $(B)/weft-symbolize \
-		$(DESTDIR)$(PREFIX)/bin/weft-symbolize
-	$(INSTALL) -D -m 755 $(B)/weft-import $(DESTDIR)$(PREFIX)/bin/weft-import
-	$(INSTALL) -D -m 755 $(B)/weft-doctor $(DESTDIR)$(PREFIX)/bin/weft-doctor
-	$(INSTALL) -D -m 755 $(B)/weft-list $(DESTDIR)$(PREFIX)/bin/weft-list
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=$(B)/%)
 
-install-publisher: publisher $(B)/otel-thread-ctx.pc
-	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
-		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h
-	$(INSTALL) -D -m 644 $(B)/libotel-thread-ctx.a \
-		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a
-	$(INSTALL) -D -m 644 $(B)/otel-thread-ctx.pc \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
-
-uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/weft $(DESTDIR)$(PREFIX)/bin/weft-record \
-		$(DESTDIR)$(PREFIX)/bin/weft-symbolize \
-		$(DESTDIR)$(PREFIX)/bin/weft-import \
-		$(DESTDIR)$(PREFIX)/bin/weft-doctor \
-		$(DESTDIR)$(PREFIX)/bin/weft-list \
-		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
-		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
+uninstall: uninstall-publisher
+	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%)
 
 clean:
 	rm -rf build
 
-.PHONY: all tests check check-asan check-user check-lint check-long \
-	check-interop bench install install-publisher uninstall clean
+.PHONY: all known tests check check-asan check-user check-lint check-long \
+	check-interop bench install uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)
