@@ -24,7 +24,7 @@ want=$core
 case "${1-}" in
 '') ;;
 bench) want="$core $peers" ;;
-interop) want="$core nodejs nginx-light gcc-aarch64-linux-gnu
+interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	libc6-dev-arm64-cross qemu-user gdb g++ openssl elfutils rustc
 	golang-go libc6-dbg libbinutils-dbg libctf0-dbg llvm-16
 	openjdk-17-jdk-headless" ;;
