@@ -142,7 +142,7 @@ CREATE VIEW samples AS
     p.service,
     p.cgroup,
     t.hex AS trace_id,              -- lower-case hex; equality seeks an index
-    lower(hex(s.span_id)) AS span_id,
+    nullif(lower(hex(s.span_id)), '') AS span_id,
     s.trace_flags,
     so.word AS context_source,
     st.word AS context_status,
