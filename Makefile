@@ -111,7 +111,7 @@ $(B)/gen/%.o: $(B)/gen/%.c | $(GEN)
 KNOWN_FLAGS = -std=c11 -D_GNU_SOURCE -Itools/publisher $(WARN) -O2 -g \
 	-fno-omit-frame-pointer -fno-optimize-sibling-calls $(SANFLAGS) $(CFLAGS)
 KNOWN_HEADERS := $(wildcard tools/demo/*.h tools/publisher/*.h tests/load/*.h \
-	tests/load/tls/*.h)
+	tests/load/tls/*.h tests/load/older/*.h)
 KNOWN := $(B)/demo/service $(B)/demo/load \
 	$(patsubst tests/load/%.c,$(B)/load/%,$(wildcard tests/load/*.c))
 known: $(KNOWN)

@@ -10,6 +10,7 @@
 
 #include "context_elastic.bpf.h"
 #include "context_labels.bpf.h"
+#include "context_obi.bpf.h"
 #include "context_probe.bpf.h"
 #include "wire.h"
 
@@ -132,19 +133,17 @@ static __always_inline __u8 read_slot(const struct weft_context_entry *e,
 	}
 }
 
-/* Fill the sample's context. The first slot with a usable record wins. */
-static __always_inline __u8 read_context(struct task_struct *task,
-					 struct weft_sample *s)
+/* What the process itself has: the first of its sources, and of that the
+ * first slot with a usable record. *is_without: it is known to have none. */
+static __always_inline __u8 read_own(struct task_struct *task,
+				     struct weft_sample *s, bool *is_without)
 {
 	struct weft_context_entry *e;
 	__u8 status = WEFT_CTX_NO_ENTRY;
 	__u32 pid = s->process.pid;
 	__u64 tp;
 
-	/* An io_uring worker inherits its creator's thread pointer. */
-	if (task->flags &
-	    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
-		return WEFT_CTX_SKIPPED_WORKER;
+	*is_without = false;
 	if (read_probe(task, s, &status))
 		return status;
 	e = bpf_map_lookup_elem(&context_entries, &pid);
@@ -153,9 +152,11 @@ static __always_inline __u8 read_context(struct task_struct *task,
 	if (e->process.start_ns != s->process.start_ns ||
 	    e->process.exec_seq != s->process.exec_seq)
 		return WEFT_CTX_STALE_ENTRY;
-	if (e->kind == WEFT_CONTEXT_NONE)
+	*is_without = e->kind == WEFT_CONTEXT_NONE;
+	if (*is_without)
 		return e->status;
-	if (e->source == WEFT_SOURCE_GO && !config.labels.trace[0][0])
+	*is_without = e->source == WEFT_SOURCE_GO && !config.labels.trace[0][0];
+	if (*is_without)
 		return WEFT_CTX_NO_ENTRY; /* not asked for */
 	tp = task->thread.fsbase;
 	if (!tp)
@@ -175,6 +176,35 @@ static __always_inline __u8 read_context(struct task_struct *task,
 	e->reads++;
 	e->failed += status == WEFT_CTX_E_DTV || status == WEFT_CTX_E_SLOT ||
 		     status == WEFT_CTX_E_RECORD;
+	return status;
+}
+
+/* Whether OBI is asked after what the process has gave no ID. What could not
+ * be read is no reason to ask another. */
+static __always_inline bool may_ask_obi(__u8 status, bool is_without)
+{
+	if (config.obi != WEFT_OBI_ALWAYS)
+		return config.obi == WEFT_OBI_AUTO && is_without;
+	return is_without || status == WEFT_CTX_NULL ||
+	       status == WEFT_CTX_ZERO || status == WEFT_CTX_UNTOUCHED ||
+	       status == WEFT_CTX_NO_ENTRY;
+}
+
+/* Fill the sample's context. */
+static __always_inline __u8 read_context(struct task_struct *task,
+					 struct weft_sample *s)
+{
+	bool is_without;
+	__u8 status;
+
+	/* An io_uring worker inherits its creator's thread pointer. */
+	if (task->flags &
+	    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
+		return WEFT_CTX_SKIPPED_WORKER;
+	status = read_own(task, s, &is_without);
+	if (status != WEFT_CTX_OK && may_ask_obi(status, is_without) &&
+	    read_obi(s))
+		return WEFT_CTX_OK;
 	return status;
 }
 

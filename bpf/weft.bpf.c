@@ -122,6 +122,7 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *task)
 {
+	forget_obi(task);
 	if (is_target(task))
 		notify(WEFT_NOTICE_EXEC, task, NULL, current_epoch);
 	return 0;
@@ -160,6 +161,7 @@ int BPF_PROG(on_exit, struct task_struct *task)
 	__u32 pid = task->tgid, tid = task->pid;
 
 	probe_thread_ends();
+	forget_obi(task);
 	if (config.filter)
 		bpf_map_delete_elem(&target_threads, &tid);
 	if (task->signal->live.counter > 0)

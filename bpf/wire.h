@@ -453,6 +453,23 @@ struct weft_trace_probe {
 	__u8 pad[3];
 };
 
+/* Whether the map that OBI pins is read. */
+enum weft_obi {
+	WEFT_OBI_OFF,
+	WEFT_OBI_AUTO,   /* of processes that have nothing else */
+	WEFT_OBI_ALWAYS, /* also where what else they have says: no request */
+};
+
+/* A value of that map; its key is pid << 32 | tid, of the host's namespace. */
+enum {
+	WEFT_OBI_ENTRIES = 16384
+};
+
+struct weft_obi_ids {
+	__u8 trace_id[16] __attribute__((aligned(8)));
+	__u8 span_id[8]; /* both in W3C byte order */
+};
+
 /* How a thread was when it left its CPU. */
 enum weft_block_state {
 	WEFT_BLOCK_PREEMPTED, /* R: it could have gone on */
@@ -487,8 +504,8 @@ struct weft_config {
 	__u32 only_requests; /* blocks of threads with an active trace only */
 	__u32 block_states;  /* a bit each of those that off-cpu counts */
 	__u64 min_block_ns;
-	__u32 shape_by; /* 1: counts are told apart by an attribute */
-	__u32 shape_pad;
+	__u32 shape_by;        /* 1: counts are told apart by an attribute */
+	__u32 obi;             /* enum weft_obi */
 	__u64 ring_wake_bytes; /* wake the collector at this fill */
 	struct weft_label_names labels;
 	struct weft_trace_probe trace_probe;

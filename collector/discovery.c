@@ -153,14 +153,18 @@ static void not_found(struct discovery *d, struct watched *w,
 	struct weft_context_entry nothing = {
 		.process = w->who,
 		.kind = WEFT_CONTEXT_NONE,
-		.status = WEFT_CTX_UNSUPPORTED,
+		.status = is_unreadable(state) ? WEFT_CTX_UNSUPPORTED
+					       : WEFT_CTX_NO_ENTRY,
 	};
+	bool was_found = w->is_found;
 
-	if (w->is_found)
-		probe_clear_context(d->probe, w->who.pid);
-	/* Without room for it they read as of a process not known. */
-	w->is_found = is_unreadable(state) && !w->is_dead &&
+	/* That it has nothing has to be known before OBI is asked. Without room
+	 * for it they read as of a process not known. */
+	w->is_found = !w->is_dead &&
+		      (is_unreadable(state) || probe_reads_obi(d->probe)) &&
 		      !probe_set_context(d->probe, &nothing);
+	if (was_found && !w->is_found)
+		probe_clear_context(d->probe, w->who.pid);
 	schedule(w, again_ms[w->tries < last ? w->tries : last]);
 	w->tries++;
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/doctor.h"
+#include "collector/obi.h"
 #include "collector/privilege.h"
 #include "collector/probe.h"
 #include "collector/trace_probe.h"
@@ -268,11 +269,45 @@ static void check_debug_files(struct doctor_report *r)
 			"none in /usr/lib/debug, and no $DEBUGINFOD_URLS");
 }
 
+static void check_obi(struct doctor_report *r, bool may_open)
+{
+	struct obi_pin pin;
+
+	if (!may_open) {
+		doctor_add(r, "OBI's map", DOCTOR_SKIPPED, NULL, NULL,
+			   "not tried: no rights");
+		return;
+	}
+	obi_open(&pin);
+	if (pin.state == OBI_EMPTY)
+		doctor_add(
+			r, "OBI's map", DOCTOR_WARN,
+			"no trace IDs come from OBI",
+			"run OBI with OTEL_EBPF_BPF_POPULATE_TRACE_CONTEXT=true, and ask again under load",
+			"pinned at %s, but empty just now", OBI_PIN);
+	else if (pin.state == OBI_DIFFERENT)
+		doctor_add(r, "OBI's map", DOCTOR_WARN,
+			   "no trace IDs come from OBI", "update weft or OBI",
+			   "what is pinned at %s is not as OBI's: %s", OBI_PIN,
+			   pin.found);
+	else if (pin.state == OBI_DENIED)
+		doctor_add(r, "OBI's map", DOCTOR_WARN,
+			   "no trace IDs come from OBI", "run it as root",
+			   "cannot open %s: %s", OBI_PIN, pin.found);
+	else
+		doctor_add(r, "OBI's map", DOCTOR_OK, NULL, NULL,
+			   pin.state == OBI_READY ? "pinned at %s, and in use"
+						  : "OBI pins no map at %s",
+			   OBI_PIN);
+	obi_close(&pin);
+}
+
 void doctor_machine(struct doctor_report *report)
 {
 	bool may_load = check_rights(report);
 
 	check_program(report, may_load);
+	check_obi(report, may_load);
 	check_timer(report, may_load);
 	check_settings(report);
 	check_namespace(report);

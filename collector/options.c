@@ -9,6 +9,7 @@
 #include "bpf/wire.h"
 #include "collector/label_names.h"
 #include "collector/measure_parse.h"
+#include "collector/obi.h"
 #include "collector/option_table.h"
 #include "collector/options.h"
 
@@ -34,6 +35,7 @@ enum {
 	OPT_OTLP_LISTEN,
 	OPT_GO_LABELS,
 	OPT_TRACE_PROBE,
+	OPT_OBI,
 	OPT_SELF_COST,
 	OPT_DEBUGINFOD,
 	OPT_VERSION,
@@ -113,6 +115,10 @@ static const struct option_row rows[] = {
 	  "a function that is told trace IDs: BINARY:SYMBOL:MAP, or a USDT probe,\n"
 	  "BINARY:usdt:PROVIDER:NAME:MAP; MAP as in trace=ptr@0,span=ptr@1 (to bytes),\n"
 	  "trace=hex@0 (to digits) or hi=u64@0,lo=u64@1,span=u64@2; each call costs" },
+	{ OPT_OBI, "obi", "auto|off|always",
+	  "read the IDs that OBI keeps of threads, if it pins its map: of processes that tell none\n"
+	  "themselves (auto, the default); always: also where they tell that there is no request,\n"
+	  "and pin a map where there is none" },
 	{ OPT_SELF_COST, "self-cost", NULL,
 	  "have the kernel time our program, and store it" },
 	{ OPT_DEBUGINFOD, "debuginfod", NULL,
@@ -332,6 +338,8 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return label_names_parse(value, &o->labels);
 	case OPT_TRACE_PROBE:
 		return trace_probe_parse(value, &o->trace_probe);
+	case OPT_OBI:
+		return obi_parse(value, &o->obi);
 	case OPT_NO_INLINE:
 		o->no_inline = true;
 		return NULL;
@@ -476,6 +484,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.max_wal_bytes = DEFAULT_MAX_WAL,
 		.max_keys = DEFAULT_MAX_KEYS,
 		.max_table_bytes = DEFAULT_MAX_TABLES,
+		.obi = WEFT_OBI_AUTO,
 		.log_level = WEFT_INFO,
 	};
 	label_names_default(&out->labels);

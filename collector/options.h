@@ -50,6 +50,7 @@ struct record_opts {
 	const char *otlp_listen;        /* NULL: spans are not received */
 	struct weft_label_names labels; /* names of labels that hold IDs */
 	struct trace_probe trace_probe;
+	enum weft_obi obi;
 	bool self_cost;
 	bool use_debuginfod; /* once the recording is closed */
 	enum weft_level log_level;

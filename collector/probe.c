@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "collector/obi.h"
 #include "collector/probe.h"
 #include "collector/probe_config.h"
 #include "collector/tracefs.h"
@@ -123,6 +124,8 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 	rc = probe_size_maps(p->skel, opts, p->n_possible_cpus);
 	if (!rc)
 		rc = trace_probe_prepare(p->skel, opts->trace_probe);
+	if (!rc)
+		rc = obi_prepare(p->skel, opts->obi);
 	if (!rc)
 		rc = make_buffers(p);
 	if (!rc)
@@ -567,6 +570,16 @@ void probe_ask_again(struct probe *p, const struct weft_identity *who)
 {
 	(void)bpf_map__delete_elem(p->skel->maps.probes_asked, who,
 				   sizeof(*who), 0);
+}
+
+bool probe_reads_obi(const struct probe *p)
+{
+	return p->skel->rodata->config.obi != WEFT_OBI_OFF;
+}
+
+bool probe_obi_is_silent(const struct probe *p)
+{
+	return obi_is_silent(p->skel);
 }
 
 uint64_t probe_contexts_refused(const struct probe *p)

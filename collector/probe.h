@@ -30,6 +30,7 @@ struct probe_opts {
 	uint32_t ring_bytes; /* of the detail ring; a power of two, in pages */
 	struct weft_label_names labels;
 	const struct trace_probe *trace_probe; /* borrowed */
+	enum weft_obi obi;
 	bool self_cost; /* have the kernel time the program */
 };
 
@@ -138,6 +139,11 @@ int probe_read_context(const struct probe *p, uint32_t pid,
 
 /* Have the next sample of a process ask for its context again. */
 void probe_ask_again(struct probe *p, const struct weft_identity *who);
+
+/* Whether processes that have nothing else are looked up in OBI's map; it has
+ * then to be known of them. And whether that map is read, but gave nothing. */
+bool probe_reads_obi(const struct probe *p);
+bool probe_obi_is_silent(const struct probe *p);
 
 /* Contexts that the trace probe was told, and that found no room. */
 uint64_t probe_contexts_refused(const struct probe *p);

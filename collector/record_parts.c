@@ -134,6 +134,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.ring_bytes = o->ring_bytes,
 		.labels = o->labels,
 		.trace_probe = &o->trace_probe,
+		.obi = o->obi,
 		.self_cost = o->self_cost,
 	};
 	struct hooks_opts hooks = {

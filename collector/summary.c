@@ -169,4 +169,8 @@ void summary_log_context(const struct probe *probe)
 			"--trace-probe: %" PRIu64
 			" times a thread's IDs found no room, its samples have none: too many threads have one at a time",
 			refused);
+	if (probe_obi_is_silent(probe))
+		weft_log(
+			WEFT_WARN,
+			"OBI's map is there, but empty: no trace IDs came from it; OBI fills it only with OTEL_EBPF_BPF_POPULATE_TRACE_CONTEXT=true, and while there are requests");
 }

@@ -17,7 +17,8 @@ OLDER := $(patsubst %,$(B)/load/older/%,elastic labels labels2 go17 go21 \
 $(OLDER): $(B)/load/older/%: tests/load/older/writer.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(older_$*) $(LDFLAGS) -o $@ $< -pthread
-$(B)/load/older/probed: tests/load/older/probed.c $(KNOWN_HEADERS)
+$(B)/load/older/probed $(B)/load/older/obi: $(B)/load/older/%: \
+		tests/load/older/%.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(LDFLAGS) -o $@ $< -pthread
-tests: $(OLDER) $(B)/load/older/probed
+tests: $(OLDER) $(B)/load/older/probed $(B)/load/older/obi
