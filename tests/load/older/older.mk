@@ -21,4 +21,16 @@ $(B)/load/older/probed $(B)/load/older/obi: $(B)/load/older/%: \
 		tests/load/older/%.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(KNOWN_FLAGS) -I. $(LDFLAGS) -o $@ $< -pthread
-tests: $(OLDER) $(B)/load/older/probed $(B)/load/older/obi
+pair_otel_go := -DFIRST=otel -DSECOND=go -DHAS_OTEL -DHAS_GO $(older_go24)
+pair_go_elastic := -DFIRST=go -DSECOND=elastic -DHAS_GO $(older_go24) \
+	-DHAS_ELASTIC -Wl,--export-dynamic
+pair_elastic_labels := -DFIRST=elastic -DSECOND=labels -DHAS_ELASTIC \
+	-DHAS_LABELS -Wl,--export-dynamic
+pair_labels_obi := -DFIRST=labels -DSECOND=obi -DHAS_LABELS -DHAS_OBI \
+	-Wl,--export-dynamic
+PAIRS := $(addprefix $(B)/load/older/,pair_otel_go pair_go_elastic \
+	pair_elastic_labels pair_labels_obi)
+$(PAIRS): $(B)/load/older/%: tests/load/older/pair.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(KNOWN_FLAGS) -I. $($*) $(LDFLAGS) -o $@ $< -pthread
+tests: $(OLDER) $(B)/load/older/probed $(B)/load/older/obi $(PAIRS)
