@@ -157,8 +157,14 @@ static __always_inline __u8 labels_end(const struct labels *l,
 		return WEFT_CTX_E_RECORD;
 	if (l->is_malformed)
 		return WEFT_CTX_MALFORMED;
+	if (l->trace_rank == NO_RANK && l->has_span) {
+		/* Some name the span alone; of use to who has the spans. */
+		__builtin_memcpy(s->span_id, l->span_id, sizeof(s->span_id));
+		s->context_source = source;
+		return WEFT_CTX_HALF;
+	}
 	if (l->trace_rank == NO_RANK)
-		return l->has_span ? WEFT_CTX_HALF : WEFT_CTX_ZERO;
+		return WEFT_CTX_ZERO;
 	if (all_zero(l->trace_id, 2))
 		return WEFT_CTX_ZERO;
 	__builtin_memcpy(s->trace_id, l->trace_id, sizeof(s->trace_id));

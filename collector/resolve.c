@@ -412,6 +412,8 @@ static int place_sample(struct work *w, const struct weft_sample *s)
 		.value = s->value,
 		.weight = (double)s->weight_q32 / (double)(1ULL << 32),
 		.has_trace = s->context_status == WEFT_CTX_OK,
+		.has_span = s->context_status == WEFT_CTX_HALF &&
+			    s->context_source != WEFT_SOURCE_NONE,
 		.trace_flags = s->trace_flags,
 		.context_source = s->context_source,
 		.context_status = s->context_status,

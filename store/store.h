@@ -212,6 +212,7 @@ struct store_sample {
 	uint64_t value;
 	double weight;
 	bool has_trace; /* else trace_id, span_id and flags are NULL */
+	bool has_span;  /* without has_trace: span_id is there all the same */
 	uint8_t trace_id[16];
 	uint8_t span_id[8];
 	uint8_t trace_flags;

@@ -342,14 +342,16 @@ static int write_sample(struct store *st, const struct writing *w,
 	sqlite3_bind_double(stmt, 9, s->weight);
 	if (s->has_trace) {
 		sqlite3_bind_int64(stmt, 10, trace);
-		sqlite3_bind_blob(stmt, 11, s->span_id, sizeof(s->span_id),
-				  SQLITE_STATIC);
 		sqlite3_bind_int64(stmt, 12, s->trace_flags);
 	} else {
 		sqlite3_bind_null(stmt, 10);
-		sqlite3_bind_null(stmt, 11);
 		sqlite3_bind_null(stmt, 12);
 	}
+	if (s->has_trace || s->has_span)
+		sqlite3_bind_blob(stmt, 11, s->span_id, sizeof(s->span_id),
+				  SQLITE_STATIC);
+	else
+		sqlite3_bind_null(stmt, 11);
 	sqlite3_bind_int64(stmt, 13, s->context_source);
 	sqlite3_bind_int64(stmt, 14, s->context_status);
 	return store_run(st, stmt, err);

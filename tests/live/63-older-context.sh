@@ -70,4 +70,24 @@ check "a label that is no ID is malformed, and none is made of it" \
 	"$(both "$(is "$(figure malformed 3)" = 0)" \
 		"$(says malformed malformed)")"
 
+# Only the span's label has a name that is known.
+# shellcheck disable=SC2016 # the inner shell's
+"$weft" record -q -F 2999 --detail 1/1 --go-labels nothing:span_id \
+	-o "$dir/spans.db" -- sh -c '"$1/go24" 1 & "$1/go21" 1 & "$1/labels" 1 &
+	wait' sh "$older" 2>&1 | say
+sqlite3 -readonly "$dir/spans.db" >"$dir/spans" <<'SQL'
+.mode list
+.separator ' '
+SELECT comm, context_source, context_status, count(*),
+  total(trace_id IS NOT NULL OR substr(span_id, 1, 8) <> printf('%08x', tid))
+FROM samples WHERE span_id IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1;
+SQL
+say <"$dir/spans"
+check "a span alone is stored as such, and is the thread's own" "$(is \
+	"$(awk '$5 == 0 { printf "%s %s %s,", $1, $2, $3 }' "$dir/spans")" = \
+	"go21 go half,go24 go half,labels labels half,")"
+check "other statuses have no span without a trace" "$(is "$(sql \
+	"$dir/older.db" "SELECT count(*) FROM samples WHERE trace_id IS NULL
+		AND span_id IS NOT NULL")" = 0)"
+
 live_done
