@@ -181,11 +181,18 @@ static int run(struct measure_opts *o, const char *const *texts,
 	return measure_run(&run);
 }
 
+/* A measure's text, not the name of one: that has no such characters. Whether
+ * it is a whole one, weft-record says. */
+static bool is_text(const char *operand)
+{
+	return operand && strpbrk(operand, "@(");
+}
+
 /* What was given must make sense together; -1: it does. */
 static int check(struct measure_opts *o, const char *const *operands,
 		 char *const *cmd)
 {
-	bool records = operands[0] && strchr(operands[0], '@');
+	bool records = is_text(operands[0]);
 	struct measure_look look;
 	int rc = parse_look(o, &look);
 
@@ -203,7 +210,7 @@ static int check(struct measure_opts *o, const char *const *operands,
 			&command,
 			"-i is for reading; -o FILE keeps what is measured");
 	for (size_t i = 1; i < OPERANDS_MAX && operands[i]; i++)
-		if (!records || !strchr(operands[i], '@'))
+		if (!records || !is_text(operands[i]))
 			return cli_usage(&command, "unexpected '%s'",
 					 operands[i]);
 	if (!records && (cmd || o->every || o->pid || o->tid || o->cgroup ||
@@ -234,7 +241,7 @@ int cmd_measure(int argc, char **argv)
 		rc = check(&opts, operands, cmd);
 	if (rc >= 0)
 		return rc;
-	if (operands[0] && strchr(operands[0], '@'))
+	if (is_text(operands[0]))
 		return run(&opts, operands, cmd);
 	rc = print_file(&opts, operands[0], &err);
 	return rc ? cli_fail(&err) : cli_finish();

@@ -107,8 +107,8 @@ static const char *find_named(const char *name, struct weft_err *err)
 	}
 	near = weft_nearest(name, words);
 	weft_fail(err, -E2BIG,
-		  "no query is named '@%s'%s%s%s; `weft sql --list` lists them",
-		  name, near ? "; did you mean '@" : "", near ? near : "",
+		  "no query is named '@%s'%s%s%s (`weft sql --list`)", name,
+		  near ? "; did you mean '@" : "", near ? near : "",
 		  near ? "'?" : "");
 	return NULL;
 }

@@ -452,7 +452,8 @@ int cmd_top(int argc, char **argv)
 	if (top.by == TOP_BY_COUNT) {
 		near = weft_nearest(opts.by, by_words);
 		return cli_usage(&command, "--by cannot be '%s'%s%s%s", opts.by,
-				 near ? "; did you mean '" : "",
+				 near ? "; did you mean '"
+				      : "; `weft top --help` has the words",
 				 near ? near : "", near ? "'?" : "");
 	}
 	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))

@@ -571,7 +571,10 @@ int cmd_trace(int argc, char **argv)
 		return rc;
 	if (!operands[0])
 		return cli_usage(&command, "no trace ID");
-	rc = run(&trace, &opts, operands[0], operands[1], &err);
+	/* Before the file: a file in the ID's place would be sought in vain. */
+	rc = report_check_trace(operands[0], &err);
+	if (!rc)
+		rc = run(&trace, &opts, operands[0], operands[1], &err);
 	trace_release(&trace);
 	return rc ? cli_fail(&err) : cli_finish();
 }

@@ -318,7 +318,9 @@ static int take_options(struct traces *t, const struct traces_opts *opts)
 	if (t->sort == TRACES_SORTS) {
 		near = weft_nearest(opts->sort, sort_words);
 		return cli_usage(&command, "--sort cannot be '%s'%s%s%s",
-				 opts->sort, near ? "; did you mean '" : "",
+				 opts->sort,
+				 near ? "; did you mean '"
+				      : "; `weft traces --help` has the words",
 				 near ? near : "", near ? "'?" : "");
 	}
 	t->on = opts->on;

@@ -106,6 +106,16 @@ static int cmd_list(int argc, char **argv)
 	return exec_program(name, argv);
 }
 
+static const struct command *find(const char *word)
+{
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(word, commands[i].name))
+			return &commands[i];
+	return NULL;
+}
+
 static int unknown(const char *word)
 {
 	const char *names[ARRAY_LEN(commands) + 1] = { NULL };
@@ -127,13 +137,20 @@ static int unknown(const char *word)
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : NULL;
-	size_t i;
+	static char help[] = "--help";
+	const struct command *command;
 
 	weft_log_init("weft", WEFT_INFO);
 	signal(SIGPIPE, SIG_IGN); /* a write then fails with EPIPE */
 	if (!word) {
 		weft_log(WEFT_ERROR, "no command; `weft --help` lists them");
 		return WEFT_EXIT_USAGE;
+	}
+	if (!strcmp(word, "help") && argc > 2) {
+		/* `weft help top` is `weft top --help`. */
+		word = argv[1] = argv[2];
+		argv[2] = help;
+		argc = 3;
 	}
 	if (!strcmp(word, "-h") || !strcmp(word, "--help") ||
 	    !strcmp(word, "help")) {
@@ -144,8 +161,6 @@ int main(int argc, char **argv)
 		printf("weft %s\n", WEFT_VERSION);
 		return cli_finish();
 	}
-	for (i = 0; i < ARRAY_LEN(commands); i++)
-		if (!strcmp(word, commands[i].name))
-			return commands[i].run(argc - 1, argv + 1);
-	return unknown(word);
+	command = find(word);
+	return command ? command->run(argc - 1, argv + 1) : unknown(word);
 }

@@ -215,9 +215,13 @@ static int find_event(struct range *r, struct db *db, const char *name,
 		return 0;
 	if (name)
 		return weft_fail(err, -E2BIG,
-				 "'%s' has no event '%s'; `weft "
+				 "'%s' has no event '%s'%s; `weft "
 				 "sql @events` lists what it has",
-				 db_path(db), name);
+				 db_path(db), name,
+				 strcmp(name, "wall") != 0
+					 ? ""
+					 : ": -e wall records cpu-clock, "
+					   "off-cpu and run-queue");
 	return weft_fail(err, -ENODATA, "'%s' sampled no event", db_path(db));
 }
 

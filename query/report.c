@@ -136,11 +136,10 @@ double report_ns_each(const struct report *r)
 	       (hz > 0 ? hz : (double)last->requested_hz);
 }
 
-static int check_id(const char *id, char from[ID_DIGITS + 1],
-		    struct weft_err *err)
+int report_check_trace(const char *id, struct weft_err *err)
 {
 	static const char digits[] = "0123456789abcdefABCDEF";
-	size_t n = strlen(id), i;
+	size_t n = strlen(id);
 
 	if (n < ID_DIGITS_LEAST || n > ID_DIGITS || strspn(id, digits) != n ||
 	    (n == ID_DIGITS && strspn(id, "0") == n))
@@ -148,10 +147,6 @@ static int check_id(const char *id, char from[ID_DIGITS + 1],
 				 "'%s' is no trace ID: give its 32 "
 				 "hexadecimal digits, or at least the first 8",
 				 id);
-	for (i = 0; i <= n; i++)
-		from[i] = id[i] >= 'A' && id[i] <= 'F'
-				  ? (char)(id[i] - 'A' + 'a')
-				  : id[i];
 	return 0;
 }
 
@@ -159,11 +154,15 @@ int report_find_trace(struct report *r, const char *id, int64_t *out,
 		      char hex[33], struct weft_err *err)
 {
 	char from[ID_DIGITS + 1], to[ID_DIGITS + 2], list[256] = "";
-	size_t n = 0, used = 0;
+	size_t n = 0, used = 0, i;
 	sqlite3_stmt *stmt;
 	int rc;
 
-	rc = check_id(id, from, err);
+	rc = report_check_trace(id, err);
+	for (i = 0; !rc && i <= strlen(id); i++)
+		from[i] = id[i] >= 'A' && id[i] <= 'F'
+				  ? (char)(id[i] - 'A' + 'a')
+				  : id[i];
 	if (!rc)
 		rc = db_query(r->db, QUERY_SQL_REPORT_TRACES, &stmt, err);
 	if (rc)

@@ -38,6 +38,9 @@ void report_json(const struct report *r, struct json *j, const char *name);
  * for, on average: detail_n times the period. 0: not a timer, or no detail */
 double report_ns_each(const struct report *r);
 
+/* Could id be of a trace, or a prefix of it? 0, or -E2BIG. */
+int report_check_trace(const char *id, struct weft_err *err) MUST_CHECK;
+
 /*
  * Find a trace by its ID: 32 hexadecimal digits, or a prefix of at least 8
  * that only one trace of the file has. hex (33 bytes) gets the whole ID.

@@ -349,6 +349,12 @@ static int compare_rows(const void *a, const void *b)
 
 int top_finish(struct top *top, struct weft_err *err)
 {
+	if (top->all.count == 0 && top->value)
+		return weft_fail(err, -ENODATA,
+				 "'%s' has no sample of value '%s'; `weft top "
+				 "--by attribute` lists the values that weft "
+				 "record --shape-by told apart",
+				 db_path(top->report.db), top->value);
 	if (top->all.count == 0)
 		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
 				 db_path(top->report.db),

@@ -122,6 +122,12 @@ several_recordings() {
 	run "$weft" top --event nonesuch
 	expect 2
 	has err "has no event 'nonesuch'"
+	run "$weft" top --event wall
+	expect 2
+	has err '-e wall records cpu-clock, off-cpu and run-queue'
+	run "$weft" top --value nonesuch
+	expect 4
+	has err "no sample of value 'nonesuch'; .*--shape-by"
 	run "$weft" traces --recording 2
 	expect 4
 	run "$weft" traces --recording 1 --json

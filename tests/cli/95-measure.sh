@@ -131,6 +131,10 @@ usage() {
 	run "$weft" measure -d 1
 	expect 2
 	has err 'nothing to measure: TEXT is missing'
+	# Without its probe it is no name of a measure in a file.
+	run "$weft" measure 'hist(args.count)'
+	expect 2
+	has err "expected 'by KEY' or '@ PROBE', at its end"
 	run "$weft" measure 'count() @ tracepoint:a:b' -i weft.db
 	expect 2
 	run "$weft" measure 'count() @ tracepoint:a:b' --clear
