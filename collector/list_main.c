@@ -18,7 +18,7 @@ static void print_help(void)
 	       "  tracepoints   of this kernel, as CATEGORY:NAME (needs root)\n"
 	       "  symbols PATH  functions of a program or library\n"
 	       "  usdt PATH     probes built into it, as PROVIDER:NAME\n\n"
-	       "exit status: 0 done, 1 failed, 2 usage, 3 no permission\n");
+	       "exit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 there are none\n");
 }
 
 static int refuse(const char *what)
@@ -71,6 +71,8 @@ static int finish(int rc, const struct weft_err *err)
 	if (!rc)
 		return WEFT_EXIT_OK;
 	weft_log(WEFT_ERROR, "%s", err->msg);
+	if (rc == -ENODATA)
+		return WEFT_EXIT_NOTHING_MATCHED;
 	return rc == -EPERM ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
 }
 

@@ -515,6 +515,22 @@ static int take_tests(struct parser *p, struct measure *m)
 	return 0;
 }
 
+/* The text as one line: blanks and line ends, but in quotes, are one space. */
+static void copy_text(char *to, const char *text)
+{
+	bool is_quoted = false;
+
+	for (; *text; text++) {
+		if (*text == '"')
+			is_quoted = !is_quoted;
+		if (is_quoted || !isspace((unsigned char)*text))
+			*to++ = *text;
+		else if (text[1] && !isspace((unsigned char)text[1]))
+			*to++ = ' ';
+	}
+	*to = '\0';
+}
+
 int measure_parse(const char *text, struct measure *out, struct weft_err *err)
 {
 	struct parser p = { .at = text, .err = err };
@@ -525,7 +541,7 @@ int measure_parse(const char *text, struct measure *out, struct weft_err *err)
 		return weft_fail(err, -EINVAL,
 				 "measure: its text is longer than %zu bytes",
 				 sizeof(out->text) - 1);
-	memcpy(out->text, text, strlen(text) + 1);
+	copy_text(out->text, text);
 	rc = take_aggregate(&p, out);
 	if (!rc)
 		rc = take_value(&p, out);

@@ -9,7 +9,7 @@ void option_table_print(const struct option_row *rows, size_t n, int width)
 	for (size_t i = 0; i < n; i++) {
 		const struct option_row *r = &rows[i];
 		bool has_letter = r->id < OPTION_NO_LETTER;
-		const char *more = strchr(r->help, '\n');
+		const char *line = r->help;
 		char left[64];
 
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
@@ -17,11 +17,13 @@ void option_table_print(const struct option_row *rows, size_t n, int width)
 			 has_letter ? ", " : "  ", r->name,
 			 r->argument ? " " : "",
 			 r->argument ? r->argument : "");
-		printf("  %-*s %.*s\n", width, left,
-		       more ? (int)(more - r->help) : (int)strlen(r->help),
-		       r->help);
-		if (more)
-			printf("  %-*s %s\n", width, "", more + 1);
+		for (; *line; left[0] = '\0') {
+			int length = (int)strcspn(line, "\n");
+
+			printf("  %-*s %.*s\n", width, left, length, line);
+			line += length;
+			line += *line == '\n';
+		}
 	}
 }
 

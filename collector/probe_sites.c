@@ -421,8 +421,12 @@ static int print_all(const char *path, bool is_usdt, struct weft_err *err)
 		.prints = true,
 	};
 	struct answer answer = { 0 };
+	int rc = ask(&q, &answer, err);
 
-	return ask(&q, &answer, err);
+	if (rc || answer.has_names)
+		return rc;
+	return weft_fail(err, -ENODATA, "'%s' has no %s", path,
+			 is_usdt ? "USDT probes built in" : "function names");
 }
 
 int probe_sites_print_functions(const char *path, struct weft_err *err)

@@ -38,7 +38,7 @@ int probe_sites_of_usdt(const char *path, const char *provider,
 			struct weft_err *err) MUST_CHECK;
 
 /* Print the functions of a file, or its USDT probes as PROVIDER:NAME, one a
- * line, sorted. Returns 0 or what failed. */
+ * line, sorted. Returns 0, -ENODATA where there are none, or what failed. */
 int probe_sites_print_functions(const char *path,
 				struct weft_err *err) MUST_CHECK;
 int probe_sites_print_usdt(const char *path, struct weft_err *err) MUST_CHECK;

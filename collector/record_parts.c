@@ -34,6 +34,27 @@ static int plan_measures(struct record_parts *p, struct weft_err *err)
 	return measures_plan(&p->measures, &opts, err);
 }
 
+/* The CPUs that -C names, if they are online; else all that are. */
+static int choose_cpus(struct record_parts *p, struct weft_err *err)
+{
+	const struct cpu_list *wanted = &p->opts->cpus;
+	int rc = cpu_list_online(&p->cpus, err);
+
+	if (rc || !wanted->n)
+		return rc;
+	for (uint32_t i = 0, at = 0; i < wanted->n; i++) {
+		while (at < p->cpus.n && p->cpus.cpu[at] < wanted->cpu[i])
+			at++;
+		if (at == p->cpus.n || p->cpus.cpu[at] != wanted->cpu[i])
+			return weft_fail(
+				err, -ENODEV,
+				"-C: CPU %u is not online; /sys/devices/system/cpu/online lists those that are",
+				wanted->cpu[i]);
+	}
+	p->cpus = *wanted;
+	return 0;
+}
+
 int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 {
 	const struct record_opts *o = p->opts;
@@ -44,9 +65,8 @@ int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 		rc = target_check(o, &p->cgroup_fd, err);
 	if (!rc && o->n_measures)
 		rc = plan_measures(p, err);
-	p->cpus = o->cpus;
-	if (!rc && !p->cpus.n)
-		rc = cpu_list_online(&p->cpus, err);
+	if (!rc)
+		rc = choose_cpus(p, err);
 	if (!rc && o->command)
 		rc = p->command_code =
 			command_fork(&p->command, o->command, err);

@@ -193,6 +193,12 @@ static int fail_attach(const struct trace_probe *p, int rc,
 		return weft_fail(err, -errno,
 				 "--trace-probe: cannot read '%s': %s",
 				 p->binary, strerror(errno));
+	if (rc == -ENOENT && !strchr(p->binary, '/'))
+		return weft_fail(
+			err, rc,
+			"--trace-probe: a '%s' in $PATH or beside the libraries has no %s%s; if you mean another file, give its path with a '/'",
+			p->binary, is_usdt ? "USDT probe " : "function ",
+			p->symbol);
 	if (rc == -ENOENT && is_usdt)
 		return weft_fail(
 			err, rc,

@@ -23,6 +23,17 @@ help() {
 		has out '^  -i, --input FILE'
 		[ "$(wc -L <out)" -le 100 ]
 	done
+	run "$weft" help top
+	expect 0
+	has out '^usage: weft top '
+	run "$weft" help tpo
+	expect 2
+	has err "did you mean 'top'"
+	# Text of several lines stays in its column.
+	run "$weft" record --help
+	expect 0
+	has out '^ {29}BINARY:usdt:'
+	has out '^ {29}trace=hex@0'
 	run "$weft" --version
 	expect 0
 	has out '^weft [0-9]'
@@ -58,6 +69,25 @@ usage() {
 	run "$weft" traces --sort cups
 	expect 2
 	has err "did you mean 'cpu'"
+	run "$weft" traces --sort nonesuch
+	expect 2
+	has err 'weft traces --help. has the words'
+	# A file in the place of the ID: not that weft.db is missing.
+	run "$weft" trace other.db
+	expect 2
+	has err "'other.db' is no trace ID"
+}
+
+list() {
+	run "$weft" list usdt "$weft"
+	expect 4
+	has err "'$weft' has no USDT probes built in"
+	run "$weft" list symbols "$weft"
+	expect 0
+	has out '^main$'
+	run "$weft" list evnts
+	expect 2
+	has err "did you mean 'events'"
 }
 
 record() {
@@ -121,6 +151,7 @@ width() {
 
 it "help comes from the table of options, on stdout" help
 it "usage errors say what is wrong and suggest the nearest" usage
+it "list: names, or that there are none" list
 it "record runs the weft-record beside weft, else in the path" record
 it "a reader that goes away is no error" pipe
 it "on a terminal lines fit and titles are bold; elsewhere nothing is cut" width

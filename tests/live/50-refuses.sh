@@ -43,6 +43,8 @@ refused "a rate that is no number" 2 "not '10x'" "$weft" record -F 10x
 refused "a part that is none" 2 "--detail takes 1/N" \
 	"$weft" record --detail 5
 refused "user and kernel only" 2 "exclude each other" "$weft" record -U -K
+refused "a CPU that is not there" 1 "CPU 511 is not online" \
+	"$weft" record -C 0,511 -d 1 -o "$dir/x.db"
 refused "a command without --" 2 "stands after" "$weft" record sleep 1
 refused "a process that is not there" 1 "no such process" \
 	"$weft" record -p 2147483647 -d 1 -o "$dir/x.db"

@@ -66,6 +66,7 @@ strip "$dir/stripped"
 refused "has no function 'nowhere'" "$probed:nowhere:trace=ptr@0"
 refused "is stripped" "$dir/stripped:work_on_bytes:trace=ptr@0"
 refused "has no USDT probe" "$probed:usdt:weft_test:nowhere:trace=ptr@0"
+refused "PATH or beside" "cat:work_on_bytes:trace=ptr@0"
 refused "cannot read" "$dir/absent:main:trace=ptr@0"
 refused "cannot probe" "$dir/out:main:trace=ptr@0"
 refused "takes BINARY:SYMBOL:MAP" "work_on_bytes" 2

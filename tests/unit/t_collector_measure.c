@@ -54,6 +54,16 @@ static void without_a_name_it_is_called_by_its_aggregate(void **state)
 	assert_int_equal(parsed("count" READ).aggregate, MEASURE_COUNT);
 }
 
+static void a_text_of_several_lines_is_kept_as_one(void **state)
+{
+	struct measure m =
+		parsed(" count()\n\t by comm" READ "\n  if comm == \"a  b\"\n");
+
+	(void)state;
+	assert_string_equal(m.text,
+			    " count() by comm" READ " if comm == \"a  b\"");
+}
+
 static void linear_buckets_have_bounds_and_a_step(void **state)
 {
 	struct measure m = parsed("lhist(retval, -10, 1k, 0x20)" READ);
@@ -283,6 +293,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(counting_takes_a_name_keys_and_a_probe),
 		cmocka_unit_test(without_a_name_it_is_called_by_its_aggregate),
+		cmocka_unit_test(a_text_of_several_lines_is_kept_as_one),
 		cmocka_unit_test(linear_buckets_have_bounds_and_a_step),
 		cmocka_unit_test(
 			conditions_compare_terms_with_numbers_and_names),
