@@ -278,8 +278,9 @@ static int print(const struct top *top, size_t n, const char *where,
 		print_value(top->value);
 	if (top->pid)
 		printf("pid %lld, ", (long long)top->pid);
-	printf("%s; shares are of %s samples, of %s\n",
+	printf("%s; shares are of %s%s samples, of %s\n",
 	       top->is_estimated ? "estimated from detail" : "exact counts",
+	       top->is_by_value ? "the time of " : "",
 	       FIGURE(figure_count, (double)top->all.count),
 	       top->pool ? "requests like these" : "this recording");
 	print_quality(top);

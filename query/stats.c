@@ -23,6 +23,12 @@ struct tally tally_of_shape(uint64_t count, uint64_t value)
 			       .estimate = (double)value };
 }
 
+void tally_by_value(struct tally *t)
+{
+	t->weight = t->estimate;
+	t->weight_sq = t->count ? t->weight * t->weight / (double)t->count : 0;
+}
+
 double tally_share(const struct tally *part, const struct tally *all)
 {
 	return all->weight > 0 ? part->weight / all->weight : 0;

@@ -30,6 +30,13 @@ void tally_add(struct tally *to, const struct tally *more);
 /* A tally of shape: count firings that sum to value. */
 struct tally tally_of_shape(uint64_t count, uint64_t value);
 
+/*
+ * Where samples differ in value (how long a block was), what has a share is the
+ * value: make it the weight. Sums of such tallies have the effective number of
+ * samples of Kish 1965.
+ */
+void tally_by_value(struct tally *t);
+
 /* part's share of all: the ratio of weights (Hajek 1971); 0 of nothing. */
 double tally_share(const struct tally *part, const struct tally *all);
 

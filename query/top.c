@@ -49,6 +49,29 @@ static int no_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory for the rows of top");
 }
 
+/* What one row of a statement adds: exact, or of samples of one interval. */
+static struct tally shape_tally(const struct top *top, sqlite3_stmt *stmt,
+				int column)
+{
+	struct tally tally = tally_of_shape(
+		(uint64_t)sqlite3_column_int64(stmt, column),
+		(uint64_t)sqlite3_column_int64(stmt, column + 1));
+
+	if (top->is_by_value)
+		tally_by_value(&tally);
+	return tally;
+}
+
+static struct tally detail_tally(const struct top *top, sqlite3_stmt *stmt,
+				 int column)
+{
+	struct tally tally = ledger_tally(&top->report.ledger, stmt, column);
+
+	if (top->is_by_value)
+		tally_by_value(&tally);
+	return tally;
+}
+
 static int query(struct top *top, size_t part, enum query_sql id,
 		 sqlite3_stmt **stmt, struct weft_err *err)
 {
@@ -83,12 +106,8 @@ static int add_stacks(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		if (top->trace)
-			tally = ledger_tally(&top->report.ledger, stmt, 1);
-		else
-			tally = tally_of_shape(
-				(uint64_t)sqlite3_column_int64(stmt, 1),
-				(uint64_t)sqlite3_column_int64(stmt, 2));
+		tally = top->trace ? detail_tally(top, stmt, 1)
+				   : shape_tally(top, stmt, 1);
 		stacks_add(top->stacks, sqlite3_column_int64(stmt, 0), &tally);
 	}
 	return rc;
@@ -270,6 +289,8 @@ static int load_threads(struct top *top, size_t part, struct weft_err *err)
 				      sqlite3_column_int64(stmt, 1),
 				      sqlite3_column_double(stmt, 2),
 				      sqlite3_column_double(stmt, 3));
+		if (top->is_by_value)
+			tally_by_value(&tally);
 		rc = sums_add(&sums, sqlite3_column_int64(stmt, 0), &tally, 0,
 			      0);
 		if (rc)
@@ -312,12 +333,8 @@ static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		if (top->is_estimated)
-			tally = ledger_tally(&top->report.ledger, stmt, 6);
-		else
-			tally = tally_of_shape(
-				(uint64_t)sqlite3_column_int64(stmt, 6),
-				(uint64_t)sqlite3_column_int64(stmt, 7));
+		tally = top->is_estimated ? detail_tally(top, stmt, 6)
+					  : shape_tally(top, stmt, 6);
 		if (add_task(top, stmt, &tally) ||
 		    (top->by == TOP_BY_PROCESS &&
 		     add_ends(top, stmt, after, &tally)))
@@ -378,8 +395,7 @@ static int load_attributes(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		tally = tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 2),
-				       (uint64_t)sqlite3_column_int64(stmt, 3));
+		tally = shape_tally(top, stmt, 2);
 		if (tally.count == 0)
 			continue;
 		row = top_add_row(top, column_text(stmt, 0),
@@ -417,5 +433,10 @@ int top_load(struct top *top, const struct cli_common *common, const char *file,
 		rc = report_find_trace(&top->report, trace, &top->trace,
 				       top->hex, err);
 	top->is_estimated = top->trace || top->by == TOP_BY_THREAD;
-	return rc ? rc : load(top, err);
+	if (rc)
+		return rc;
+	/* A timer's samples all stand for its period. */
+	top->is_by_value = !strcmp(top->report.range.unit, "ns") &&
+			   top->report.range.parts[0].requested_hz == 0;
+	return load(top, err);
 }

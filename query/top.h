@@ -39,7 +39,8 @@ struct top {
 	struct report report;
 	struct stacks *stacks; /* owned; NULL by process and thread */
 	bool is_estimated;
-	int64_t trace; /* 0: all */
+	bool is_by_value; /* shares are of values, not of samples: of blocks */
+	int64_t trace;    /* 0: all */
 	char hex[33];
 	struct top_row *rows; /* owned; the largest first */
 	size_t n_rows;

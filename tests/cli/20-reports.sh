@@ -231,6 +231,27 @@ words() {
 }
 
 # Sources and statuses of each process, as the file has them.
+# Of two stacks one has many short blocks, the other few long ones.
+blocks_by_time() {
+	recording weft.db "
+		INSERT INTO event (id, recording_id, name, unit)
+		  VALUES (2, 1, 'off-cpu', 'ns');
+		INSERT INTO stack_count
+		  SELECT 1, 2, c.process_id, k.id, iif(k.id % 2, 90, 10),
+		    iif(k.id % 2, 1, 9) * 1000000
+		  FROM stack k JOIN stack_count c ON c.stack_id = k.id
+		  WHERE c.interval_id = 1 GROUP BY k.id % 2;
+		INSERT INTO stack_total
+		  SELECT event_id, process_id, stack_id, count, value
+		  FROM stack_count WHERE event_id = 2;"
+	run "$weft" top --event off-cpu --by stack
+	expect 0
+	has out 'shares are of the time of 100 samples'
+	run "$weft" top --event off-cpu --by stack --json
+	[ "$(json out '[(r["self_share"], r["self_samples"])
+		for r in j["rows"]]')" = '[(0.9, 10), (0.1, 90)]' ]
+}
+
 where_trace_ids_are_from() {
 	recording weft.db "
 		INSERT INTO context_source_word VALUES (2, 'go');
@@ -387,6 +408,7 @@ it "--pid keeps to one process" pid_filter
 it "--since and --until snap to intervals" time_range
 it "estimates make up for detail that was lost" lossy_detail
 it "several recordings and events keep apart" several_recordings
+it "of blocks, shares are of their time" blocks_by_time
 it "loss and top say which stacks are whole, and why others are not" ends
 it "loss explains every word that is stored" words
 it "loss tells where trace IDs came from, and why there is none" \
