@@ -128,7 +128,7 @@ static void explain_state(struct doctor_report *r,
 	}
 	if (state == INSPECT_CONTEXT_NO_MAPPING) {
 		fail(r, STEP_MAPPING,
-		     "call otc_init() in it, after the last fork (tools/publisher/README.md), or have its SDK or agent publish OTEP 4719",
+		     "call otc_init() in it, after the last fork (tools/publisher/README.md), or have its SDK or agent publish OTEP 4719; weft record --trace-probe takes IDs from a function that is told them",
 		     "it publishes no process context (no mapping OTEL_CTX)");
 		return;
 	}

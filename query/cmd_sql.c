@@ -405,9 +405,15 @@ static int prepare(struct db *db, const char *text, sqlite3_stmt **stmt,
 				 "'%s'; it never changes it or opens another "
 				 "file",
 				 db_path(db));
-	if (result)
-		return weft_fail(err, -EIO, "cannot run the query: %s",
-				 sqlite3_errmsg(db_handle(db)));
+	if (result) {
+		const char *why = sqlite3_errmsg(db_handle(db));
+
+		return weft_fail(err, -EIO, "cannot run the query: %s%s", why,
+				 strncmp(why, "no such ", 8) != 0
+					 ? ""
+					 : "; the shell's `sqlite3 FILE "
+					   ".schema` shows what there is");
+	}
 	return 0;
 }
 

@@ -57,6 +57,10 @@ bad_queries() {
 	run "$weft" sql "SELEKT 1"
 	expect 1
 	has err 'near "SELEKT": syntax error'
+	lacks err schema
+	run "$weft" sql 'SELECT 1 FROM nonesuch'
+	expect 1
+	has err 'no such table: nonesuch; .*sqlite3 FILE .schema'
 	run "$weft" sql "SELECT * FROM nonesuch"
 	expect 1
 	run "$weft" sql ""
