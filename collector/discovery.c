@@ -49,6 +49,7 @@ struct watched {
 	bool is_barred;  /* its entry failed: not looked at before due_ns */
 	uint64_t barred_ms;
 	uint64_t published_ns; /* of what was taken over */
+	uint32_t shape_made;   /* by the entry that it had before */
 };
 
 struct discovery {
@@ -89,8 +90,9 @@ static void schedule(struct watched *w, uint64_t after_ms)
 	w->due_ns = clock_boot_ns() + after_ms * MS;
 }
 
-/* What was counted of its reads goes on. */
-static int set_entry(struct discovery *d,
+/* What was counted of its reads goes on; and of its values, also where it had
+ * no entry for a while. */
+static int set_entry(struct discovery *d, const struct watched *w,
 		     const struct weft_context_entry *entry,
 		     const struct attributes *attributes)
 {
@@ -100,6 +102,7 @@ static int set_entry(struct discovery *d,
 		now.shape_number =
 			(uint32_t)(attributes_number(attributes, d->shape_by) +
 				   1);
+	now.shape_made = w->shape_made;
 	if (!probe_read_context(d->probe, now.process.pid, &before) &&
 	    !memcmp(&before.process, &now.process, sizeof(now.process))) {
 		now.reads = before.reads;
@@ -107,6 +110,27 @@ static int set_entry(struct discovery *d,
 		now.shape_made = before.shape_made;
 	}
 	return probe_set_context(d->probe, &now);
+}
+
+/* Whether the entry of its pid is its own, and not of a later program run. How
+ * many values that made is kept in mind: else a process could make as many
+ * again each time that it publishes anew. */
+static bool has_entry(struct discovery *d, struct watched *w)
+{
+	struct weft_context_entry e;
+
+	if (probe_read_context(d->probe, w->who.pid, &e) ||
+	    memcmp(&e.process, &w->who, sizeof(w->who)) != 0)
+		return false;
+	w->shape_made = e.shape_made;
+	return true;
+}
+
+static void clear_entry(struct discovery *d, struct watched *w)
+{
+	w->is_found = false;
+	if (has_entry(d, w))
+		probe_clear_context(d->probe, w->who.pid);
 }
 
 static void found(struct discovery *d, struct watched *w,
@@ -122,7 +146,7 @@ static void found(struct discovery *d, struct watched *w,
 		w->published_ns = c->published_ns;
 		proc->changed = true;
 	}
-	if (set_entry(d, &c->entry, proc ? proc->attributes : NULL)) {
+	if (set_entry(d, w, &c->entry, proc ? proc->attributes : NULL)) {
 		d->deferred++; /* table full: its samples have no context */
 		schedule(w, again_ms[0]);
 		return;
@@ -158,13 +182,16 @@ static void not_found(struct discovery *d, struct watched *w,
 	};
 	bool was_found = w->is_found;
 
+	if (was_found)
+		(void)has_entry(d, w);
+	nothing.shape_made = w->shape_made;
 	/* That it has nothing has to be known before OBI is asked. Without room
 	 * for it they read as of a process not known. */
 	w->is_found = !w->is_dead &&
 		      (is_unreadable(state) || probe_reads_obi(d->probe)) &&
 		      !probe_set_context(d->probe, &nothing);
 	if (was_found && !w->is_found)
-		probe_clear_context(d->probe, w->who.pid);
+		clear_entry(d, w);
 	schedule(w, again_ms[w->tries < last ? w->tries : last]);
 	w->tries++;
 }
@@ -183,8 +210,7 @@ static void judge(struct discovery *d, struct watched *w)
 		(void)!probe_set_context(d->probe, &e);
 		return;
 	}
-	probe_clear_context(d->probe, w->who.pid);
-	w->is_found = false;
+	clear_entry(d, w);
 	w->is_barred = true;
 	w->barred_ms = w->barred_ms ? 2 * w->barred_ms : failed_ms;
 	if (w->barred_ms > failed_max_ms)
@@ -275,7 +301,7 @@ static void on_tick(uv_timer_t *timer)
 
 		if (w->is_dead && !w->asked) {
 			if (w->is_found)
-				probe_clear_context(d->probe, w->who.pid);
+				clear_entry(d, w);
 			table_remove(&d->by_who, hash_who(&w->who), w);
 			free(w);
 			continue;

@@ -74,8 +74,8 @@ values=$(sql "$db" "SELECT count(*) FROM shape_attribute
 other=$(sql "$db" "SELECT ifnull(sum(t.count), 0) FROM stack_attribute_total t
 	JOIN shape_attribute a ON a.id = attribute_id WHERE a.value IS NULL")
 full=$(entry "$db" shape_by_full)
-check "of 5,000 values at most 256 are told apart ($values)" "$(both \
-	"$(is "$values" -gt 0)" "$(is "$values" -le 256)")"
+check "of a process's 5,000 values at most 128 are told apart ($values)" \
+	"$(both "$(is "$values" -gt 0)" "$(is "$values" -le 128)")"
 check "the others are counted together ($other)" "$(both \
 	"$(is "$full" -gt 0)" "$(is "$full" = "$other")")"
 

@@ -8,7 +8,7 @@
  *	routes SECONDS [VALUES]
  *
  * With VALUES the routes are so many, one after the other, with as much
- * time each.
+ * time each; in the middle it has no context for a while.
  */
 #include "tests/load/tls/signed.h"
 
@@ -75,6 +75,13 @@ ROUTE(half, 5000)
 ROUTE(third, 3000)
 ROUTE(fifth, 2000)
 
+static void withdraw(struct ctx_header *header)
+{
+	header->signature[0] = '\0';
+	ctx_name(header);
+	usleep(500000); /* until that is known */
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const keys[] = { "http.route", "http.request.method",
@@ -91,6 +98,8 @@ int main(int argc, char **argv)
 	header = ctx_publish(NULL, &payload[0]);
 	for (uint64_t n = 1; now_ns() < end_ns; n++) {
 		if (!has_user && now_ns() - begin_ns > seconds * 500000000) {
+			if (values)
+				withdraw(header);
 			ctx_describe(&payload[1], "routes", keys, 3);
 			(void)ctx_publish(header, &payload[1]);
 			usleep(200000); /* until that is known */
