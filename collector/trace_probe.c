@@ -5,6 +5,7 @@
 #include <gelf.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/elf_file.h"
@@ -183,16 +184,32 @@ static bool has_symtab(const char *path)
 	return is_found;
 }
 
+/* A name without a slash is looked for by libbpf, in files alone. To open a
+ * pipe would wait for its writer. */
+static int check_binary(const struct trace_probe *p, struct weft_err *err)
+{
+	struct stat st;
+
+	if (!strchr(p->binary, '/'))
+		return 0;
+	if (stat(p->binary, &st) || access(p->binary, R_OK))
+		return weft_fail(err, -errno,
+				 "--trace-probe: cannot read '%s': %s",
+				 p->binary, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return weft_fail(
+			err, -EINVAL,
+			"--trace-probe: cannot probe '%s': it is no file; name a program or a library",
+			p->binary);
+	return 0;
+}
+
 static int fail_attach(const struct trace_probe *p, int rc,
 		       struct weft_err *err)
 {
 	bool is_usdt = p->provider[0];
 	char why[128];
 
-	if (strchr(p->binary, '/') && access(p->binary, R_OK))
-		return weft_fail(err, -errno,
-				 "--trace-probe: cannot read '%s': %s",
-				 p->binary, strerror(errno));
 	if (rc == -ENOENT && !strchr(p->binary, '/'))
 		return weft_fail(
 			err, rc,
@@ -233,8 +250,13 @@ int trace_probe_attach(struct weft_bpf *skel, const struct trace_probe *p,
 	struct bpf_link **link = p->provider[0] ? &skel->links.on_trace_usdt
 						: &skel->links.on_trace_call;
 
+	int rc;
+
 	if (p->map.trace_form == WEFT_FORM_NONE)
 		return 0;
+	rc = check_binary(p, err);
+	if (rc)
+		return rc;
 	if (p->provider[0])
 		*link = bpf_program__attach_usdt(skel->progs.on_trace_usdt, -1,
 						 p->binary, p->provider,

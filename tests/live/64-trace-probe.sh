@@ -55,7 +55,7 @@ check_ledger "$dir/usdt.db"
 
 # refused WORDS PROBE: the message has them
 refused() {
-	"$weft" record -q -d 1 -o "$dir/no.db" --trace-probe "$2" \
+	timeout 60 "$weft" record -q -d 1 -o "$dir/no.db" --trace-probe "$2" \
 		>"$dir/out" 2>&1 && status=0 || status=$?
 	say <"$dir/out"
 	check "refused: $1" "$(both "$(is "$status" = "${3:-1}")" \
@@ -69,6 +69,9 @@ refused "has no USDT probe" "$probed:usdt:weft_test:nowhere:trace=ptr@0"
 refused "PATH or beside" "cat:work_on_bytes:trace=ptr@0"
 refused "cannot read" "$dir/absent:main:trace=ptr@0"
 refused "cannot probe" "$dir/out:main:trace=ptr@0"
+mkfifo "$dir/pipe"
+refused "it is no file" "$dir/pipe:main:trace=ptr@0"
+refused "it is no file" "$dir/pipe:usdt:weft_test:work_on:trace=ptr@0"
 refused "takes BINARY:SYMBOL:MAP" "work_on_bytes" 2
 for map in ptr@0 trace=ptr@6 trace=u64@0 trace=ptr@0,trace=ptr@1 hi=u64@0 \
 	trace=ptr@0,hi=u64@1 trace=ptr "trace=ptr@0,"; do
