@@ -125,7 +125,10 @@ include tests/tests.mk
 include tools/bench/bench.mk
 
 CLI := $(wildcard tests/cli/[0-9]*.sh)
-LIVE := $(wildcard tests/live/[0-9]*.sh)
+# In check-long alone: they take long, or set the machine's clock.
+LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 33-many-binaries \
+	63-hostile-context 64-precedence 66-by-time 67-truth 70-measure)
+LIVE := $(filter-out $(LONG),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
 PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
@@ -159,11 +162,9 @@ check-long: check
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 \
 		$(PROVE) tests/live/25-whole-stacks.sh \
-		tests/live/31-names.sh tests/live/33-many-binaries.sh \
-		tests/live/35-jit-code.sh tests/live/40-survives.sh \
-		tests/live/70-measure.sh tests/live/71-calls.sh \
-		tests/live/61-tls-models.sh tests/live/62-lives.sh \
-		tests/live/63-hostile-context.sh tests/live/67-truth.sh \
+		tests/live/31-names.sh tests/live/35-jit-code.sh \
+		tests/live/40-survives.sh tests/live/61-tls-models.sh \
+		tests/live/62-lives.sh tests/live/71-calls.sh $(LONG) \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.
