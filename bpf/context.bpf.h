@@ -133,6 +133,24 @@ static __always_inline __u8 read_slot(const struct weft_context_entry *e,
 	}
 }
 
+static __always_inline bool is_entry_of(const struct weft_context_entry *e,
+					const struct weft_identity *who)
+{
+	return e->process.start_ns == who->start_ns &&
+	       e->process.pid == who->pid &&
+	       e->process.exec_seq == who->exec_seq;
+}
+
+static __always_inline void forget_context(struct weft_sample *s)
+{
+	__builtin_memset(s->trace_id, 0, sizeof(s->trace_id));
+	__builtin_memset(s->span_id, 0, sizeof(s->span_id));
+	s->trace_flags = 0;
+	s->context_source = WEFT_SOURCE_NONE;
+	if (config.attributes)
+		((struct weft_sample_attributes *)s)->size = 0;
+}
+
 /* What the process itself has: the first of its sources, and of that the
  * first slot with a usable record. *is_without: it is known to have none. */
 static __always_inline __u8 read_own(struct task_struct *task,
@@ -149,8 +167,7 @@ static __always_inline __u8 read_own(struct task_struct *task,
 	e = bpf_map_lookup_elem(&context_entries, &pid);
 	if (!e)
 		return WEFT_CTX_NO_ENTRY;
-	if (e->process.start_ns != s->process.start_ns ||
-	    e->process.exec_seq != s->process.exec_seq)
+	if (!is_entry_of(e, &s->process))
 		return WEFT_CTX_STALE_ENTRY;
 	*is_without = e->kind == WEFT_CONTEXT_NONE;
 	if (*is_without)
@@ -171,6 +188,12 @@ static __always_inline __u8 read_own(struct task_struct *task,
 		status = read_slot(e, address, s);
 		if (status == WEFT_CTX_OK)
 			break;
+	}
+	/* The map gives an element that was replaced to another process while
+	 * we may be going by it. */
+	if (!is_entry_of(e, &s->process)) {
+		forget_context(s);
+		return WEFT_CTX_STALE_ENTRY;
 	}
 	/* Roughly right is enough: CPUs may lose each other's counts. */
 	e->reads++;

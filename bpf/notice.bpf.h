@@ -50,9 +50,10 @@ notice_begin(enum weft_notice_kind kind, struct task_struct *task, __u32 epoch)
 	struct weft_ledger *l;
 
 	if (!n) {
+		/* Programs of every kind come here, for the same event. */
 		l = ledger_find(epoch, 0);
 		if (l)
-			tally(l, WEFT_SIDEBAND_LOST, 0);
+			tally_shared(l, WEFT_SIDEBAND_LOST, 0);
 		return NULL;
 	}
 	n->kind = kind;

@@ -134,8 +134,7 @@ static __always_inline __u32 shape_attribute(struct task_struct *task,
 	if (!s || task->flags & (KERN_PF_KTHREAD | KERN_PF_IO_WORKER |
 				 KERN_PF_USER_WORKER))
 		return 0;
-	if (!e || e->process.start_ns != who->start_ns ||
-	    e->process.exec_seq != who->exec_seq) {
+	if (!e || !is_entry_of(e, who)) {
 		ask_for_context(task, who, epoch);
 		return 0;
 	}
@@ -154,7 +153,8 @@ static __always_inline __u32 shape_attribute(struct task_struct *task,
 		if (found)
 			break;
 	}
-	return found;
+	/* As in read_context(): else it may be of another attribute. */
+	return is_entry_of(e, who) ? found : 0;
 }
 
 #endif
