@@ -22,17 +22,20 @@ struct reaper {
 	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
 };
 
-/* Of the newest sample. Without memory it goes without. */
+/* Of the newest sample. Without memory it goes without, which is counted. */
 static void add_attributes(struct harvest *h,
 			   const struct weft_sample_attributes *a)
 {
 	size_t size =
 		a->size < WEFT_ATTRIBUTE_BYTES ? a->size : WEFT_ATTRIBUTE_BYTES;
 
-	if (!size ||
-	    GROW(h->attributes, h->n_attributes + 1, h->attributes_room) ||
-	    GROW(h->bytes, h->n_bytes + size, h->bytes_room))
+	if (!size)
 		return;
+	if (GROW(h->attributes, h->n_attributes + 1, h->attributes_room) ||
+	    GROW(h->bytes, h->n_bytes + size, h->bytes_room)) {
+		h->lost_attributes++;
+		return;
+	}
 	h->attributes[h->n_attributes++] = (struct sample_attributes){
 		.sample = h->n_samples - 1,
 		.first = h->n_bytes,
@@ -47,6 +50,7 @@ static int on_sample(void *ctx, void *data, size_t size)
 {
 	struct reaper *r = ctx;
 	const struct weft_sample *s = data;
+	struct weft_count *lost;
 	struct harvest *h;
 
 	if (size < sizeof(*s) || s->kind != WEFT_RECORD_SAMPLE)
@@ -54,8 +58,9 @@ static int on_sample(void *ctx, void *data, size_t size)
 	h = &r->harvest[s->epoch % WEFT_EPOCHS];
 	if (h->n_samples >= BATCH_SAMPLES_MAX ||
 	    GROW(h->samples, h->n_samples + 1, h->samples_room)) {
-		h->lost_samples++;
-		h->lost_samples_value += s->value;
+		lost = &h->lost[s->event % WEFT_MAX_EVENTS];
+		lost->count++;
+		lost->value += s->value;
 		return 0;
 	}
 	h->samples[h->n_samples++] = *s;

@@ -481,10 +481,16 @@ static int resolve_samples(struct work *w)
 		if (!rc)
 			rc = add_attributes(w, i, is_placed);
 	}
-	if (!rc && w->h->lost_samples)
-		rc = batch_ledger(w->b, 0, LEDGER_LOST_DISCARDED,
-				  w->h->lost_samples, w->h->lost_samples_value);
-	return rc;
+	for (uint32_t e = 0; e < WEFT_MAX_EVENTS && !rc; e++) {
+		const struct weft_count *lost = &w->h->lost[e];
+
+		if (lost->count)
+			rc = batch_ledger(w->b, e, LEDGER_LOST_DISCARDED,
+					  lost->count, lost->value);
+	}
+	return rc ? rc
+		  : batch_ledger(w->b, 0, LEDGER_ATTRIBUTES_REFUSED,
+				 w->h->lost_attributes, 0);
 }
 
 int resolve(struct resolver *r, const struct harvest *h,

@@ -31,8 +31,9 @@ struct harvest {
 	size_t n_attributes, attributes_room;
 	uint8_t *bytes; /* owned */
 	size_t n_bytes, bytes_room;
-	/* Records that found no room in memory. */
-	uint64_t lost_samples, lost_samples_value;
+	/* What found no room in memory: records by event, attributes. */
+	struct weft_count lost[WEFT_MAX_EVENTS];
+	uint64_t lost_attributes;
 };
 
 void harvest_release(struct harvest *h);

@@ -13,6 +13,7 @@
 #include "collector/batch.h"
 #include "collector/ledger.h"
 #include "collector/options.h"
+#include "collector/resolve.h"
 #include "collector/table.h"
 
 static struct binary program = { .kind = STORE_ELF,
@@ -222,6 +223,34 @@ static void lists_of_cpus_are_read_as_the_kernel_writes_them(void **state)
 	assert_int_equal(cpu_list_parse("99999", &list), -ERANGE);
 }
 
+static uint64_t count_of(const struct store_batch *view, uint32_t event,
+			 uint32_t entry)
+{
+	for (size_t i = 0; i < view->n_ledger; i++)
+		if (view->ledger[i].event == event &&
+		    view->ledger[i].entry == entry)
+			return view->ledger[i].count;
+	return 0;
+}
+
+static void what_found_no_room_is_lost_by_its_own_event(void **state)
+{
+	struct harvest h = { .lost = { [2] = { 7, 70 } },
+			     .lost_attributes = 3 };
+	struct resolver r = { 0 };
+	struct batch *b = batch_new();
+	struct store_batch view;
+
+	(void)state;
+	assert_non_null(b);
+	assert_int_equal(resolve(&r, &h, NULL, b), 0);
+	batch_view(b, &view);
+	assert_int_equal(count_of(&view, 0, LEDGER_LOST_DISCARDED), 0);
+	assert_int_equal(count_of(&view, 2, LEDGER_LOST_DISCARDED), 7);
+	assert_int_equal(count_of(&view, 0, LEDGER_ATTRIBUTES_REFUSED), 3);
+	batch_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -232,6 +261,7 @@ int main(void)
 			a_renamed_process_is_stored_with_its_newest_name),
 		cmocka_unit_test(
 			every_ledger_entry_is_present_and_0_is_not_unmeasured),
+		cmocka_unit_test(what_found_no_room_is_lost_by_its_own_event),
 		cmocka_unit_test(every_end_of_a_walk_has_a_word_of_its_own),
 		cmocka_unit_test(
 			merged_intervals_keep_the_mean_period_of_a_cpu),
