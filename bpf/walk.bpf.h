@@ -51,6 +51,8 @@ struct walk {
 	struct mappings mappings;
 	struct cached_rule rules[RULES_CACHED];
 };
+_Static_assert(sizeof(struct walk) < WEFT_SCRATCH_BYTES,
+	       "as the collector adds it up, with what goes with it");
 
 /* Index i bounded for the verifier; frames are never that many. The barrier
  * keeps the compiler from testing one copy of i and using another. */

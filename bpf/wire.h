@@ -21,6 +21,7 @@ enum {
 	WEFT_MAX_CPUS = 512,
 	WEFT_EPOCHS = 2,
 	WEFT_CALL_SLOTS = 4, /* of scratch per CPU, for programs of probes */
+	WEFT_SCRATCH_BYTES = 128 * 1024, /* of one scratch, at most */
 	WEFT_COMM_LEN = 16,
 	WEFT_MAX_CONTEXT_SLOTS = 2,
 	WEFT_HASH_WORDS = 256,       /* power of 2 above WEFT_MAX_FRAMES + 1 */

@@ -4,22 +4,42 @@
 
 #include "collector/probe_config.h"
 
+static bool any_call(const struct triggers *t)
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (trigger_is_call(&t->trigger[i]))
+			return true;
+	return false;
+}
+
+static bool any_block(const struct triggers *t)
+{
+	return triggers_find(t, TRIGGER_OFF_CPU) != WEFT_NO_EVENT ||
+	       triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
+}
+
+/* How many scratches the programs have in all. */
+static uint32_t n_scratches(const struct triggers *t, uint32_t cpus)
+{
+	return cpus * (1 + any_block(t) + any_call(t) * WEFT_CALL_SLOTS);
+}
+
 uint64_t probe_memory(const struct probe_opts *opts)
 {
-	/* Per element of a hash: its header, rounded up as the kernel does. */
+	/* Of an element of a hash: its header, as the kernel rounds it up. */
 	enum {
-		ELEMENT = 48,
-		PER_CPU_ALIGN = 8
+		ELEMENT = 48
 	};
-	uint64_t cpus = (uint64_t)libbpf_num_possible_cpus();
+	uint32_t cpus = (uint32_t)libbpf_num_possible_cpus();
 	uint64_t stack = ELEMENT + sizeof(struct weft_stack_key) +
 			 sizeof(struct weft_stack);
 	uint64_t count = ELEMENT + sizeof(struct weft_count_key) +
-			 PER_CPU_ALIGN + cpus * sizeof(struct weft_count);
+			 sizeof(struct weft_count);
 
 	return WEFT_EPOCHS * ((uint64_t)opts->max_stacks * (stack + 2 * count) +
 			      cpus * sizeof(struct weft_recents)) +
-	       opts->ring_bytes;
+	       opts->ring_bytes +
+	       (uint64_t)n_scratches(opts->triggers, cpus) * WEFT_SCRATCH_BYTES;
 }
 
 static double q32(double x)
@@ -76,20 +96,6 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->attributes = opts->attributes;
 	c->shape_by = opts->shape_by;
 	c->trace_probe = opts->trace_probe->map;
-}
-
-static bool any_call(const struct triggers *t)
-{
-	for (uint32_t i = 0; i < t->n; i++)
-		if (trigger_is_call(&t->trigger[i]))
-			return true;
-	return false;
-}
-
-static bool any_block(const struct triggers *t)
-{
-	return triggers_find(t, TRIGGER_OFF_CPU) != WEFT_NO_EVENT ||
-	       triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
 }
 
 /* Have the programs loaded that the triggers need. */
