@@ -42,11 +42,13 @@ GROUP BY up.frame_id ORDER BY sum(t.count) DESC;
 
 -- name: ask_attribute
 -- Which values of an attribute took most time? (:key = as http.route; $n rows)
-SELECT a.value, count(*) AS samples, sum(s.weight * s.value) / 1e6
-  AS estimate_ms
+SELECT e.name AS event, a.value, count(*) AS samples,
+       sum(s.weight * s.value) AS estimate, e.unit
 FROM sample_attribute a JOIN sample s ON s.id = a.sample_id
+JOIN event e ON e.id = s.event_id
 WHERE a.key = :key
-GROUP BY a.value ORDER BY sum(s.weight * s.value) DESC LIMIT ifnull($n, 20);
+GROUP BY e.id, a.value
+ORDER BY e.id, sum(s.weight * s.value) DESC LIMIT ifnull($n, 20);
 
 -- name: ask_slowest_traces
 -- Which requests lasted longest, from first to last sample? ($n rows)
