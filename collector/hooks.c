@@ -7,12 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/clock.h"
 #include "collector/hooks.h"
 #include "collector/probe_sites.h"
+#include "collector/tracefs.h"
 #include "collector/tracepoints.h"
 
 enum {
@@ -111,22 +111,16 @@ static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 			     uint32_t event, struct weft_err *err)
 {
 	struct bpf_program *program = program_of(h, "raw", event);
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_TRACEPOINT,
-		.sample_period = 1,
-	};
-	uint64_t id;
+	char name[TRACEFS_NAME_MAX];
 	int rc, fd;
 
 	if (h->events < 0)
 		h->events = tracepoints_open(err);
 	if (h->events < 0)
 		return h->events;
-	rc = tracepoints_find(h->events, t->scope, t->symbol, &id, err);
+	rc = tracepoints_check(h->events, t->scope, t->symbol, err);
 	if (rc)
 		return rc;
-	attr.config = id;
 	/* System calls share two raw tracepoints: theirs must be classic. */
 	if (strcmp(t->scope, "syscalls") != 0) {
 		rc = keep(h, bpf_program__attach_raw_tracepoint(program,
@@ -137,10 +131,10 @@ static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 	}
 	program = program_of(h, "tracepoint", event);
 	h->program_fd[event] = bpf_program__fd(program);
-	fd = syscall(SYS_perf_event_open, &attr, -1, 0, -1,
-		     PERF_FLAG_FD_CLOEXEC);
+	snprintf(name, sizeof(name), "%s/%s", t->scope, t->symbol);
+	fd = tracefs_open_event(name);
 	if (fd < 0)
-		return fail_attach(t->name, -errno, err);
+		return fail_attach(t->name, fd, err);
 	rc = keep(h, bpf_program__attach_perf_event(program, fd));
 	if (!rc)
 		return 0;
@@ -156,14 +150,10 @@ static int find_sites(const struct trigger *t, struct probe_sites *out,
 	if (t->kind == TRIGGER_USDT)
 		return probe_sites_of_usdt(t->path, t->scope, t->symbol, out,
 					   err);
-	rc = probe_sites_of_function(t->path, t->symbol, out, err);
-	if (!rc && out->n > 1)
-		rc = weft_fail(
-			err, -EINVAL,
-			"'%s' has %u functions '%s'; say which by another name or with +OFFSET from one before it",
-			t->path, out->n, t->symbol);
-	if (!rc)
-		out->site[0].offset += t->offset;
+	rc = probe_sites_of_function(t->path, t->symbol, &out->site[0].offset,
+				     err);
+	out->n = 1;
+	out->site[0].offset += t->offset;
 	return rc;
 }
 

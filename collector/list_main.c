@@ -101,9 +101,9 @@ int main(int argc, char **argv)
 		print_help();
 		return WEFT_EXIT_OK;
 	}
-	if (argc > 2 && !strcmp(word, "symbols") && argc == 3)
+	if (argc == 3 && !strcmp(word, "symbols"))
 		return finish(probe_sites_print_functions(argv[2], &err), &err);
-	if (argc > 2 && !strcmp(word, "usdt") && argc == 3)
+	if (argc == 3 && !strcmp(word, "usdt"))
 		return finish(probe_sites_print_usdt(argv[2], &err), &err);
 	if (argc > 2)
 		return refuse("too many words");

@@ -29,7 +29,7 @@ struct measure_ready {
 };
 
 /*
- * Plan a measure. events_fd: of tracepoint_open(), read for tracepoints only.
+ * Plan a measure. events_fd: of tracepoints_open(), read for tracepoints only.
  * Returns 0, -EINVAL (a term that this probe has not, or a comparison that
  * cannot be), -ENOENT (no such tracepoint or field); err says what there is.
  */

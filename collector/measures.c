@@ -12,6 +12,7 @@
 #include "collector/measure_symbol.h"
 #include "collector/measures.h"
 #include "collector/tracefs.h"
+#include "collector/tracepoints.h"
 #include "gen/measure.skel.h"
 
 enum {
@@ -53,7 +54,7 @@ static int plan_one(struct one *one, const char *text, int *events_fd,
 	int rc = measure_parse(text, &m, err);
 
 	if (!rc && m.probe == MEASURE_TRACEPOINT && *events_fd < 0) {
-		*events_fd = tracepoint_open(err);
+		*events_fd = tracepoints_open(err);
 		rc = *events_fd < 0 ? *events_fd : 0;
 	}
 	if (!rc)

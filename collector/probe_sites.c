@@ -255,26 +255,25 @@ static void suggest(struct search *s)
 			      strlen(near));
 }
 
-static int find(const struct question *q, struct answer *answer)
+/* s refers to file, which stays open. */
+static int find(struct search *s, struct elf_file *file)
 {
-	struct search s = { .q = q, .answer = answer };
+	const struct question *q = s->q;
+	struct answer *answer = s->answer;
 	struct file_key key;
-	struct elf_file file;
 	int reference = elf_open_reference(AT_FDCWD, q->path, 0, &key);
 	int rc = reference < 0 ? reference
-			       : elf_file_open(&file, reference, &key);
+			       : elf_file_open(file, reference, &key);
 
 	if (rc)
 		return rc;
-	if (!elf_file_is_native(&file))
+	if (!elf_file_is_native(file))
 		return -ENOEXEC;
-	s.file = &file;
-	rc = look(&s);
-	answer->has_names = s.n_names > 0;
-	if (!rc && q->prints)
-		print_names(&s);
-	else if (!rc && !answer->sites.n)
-		suggest(&s);
+	s->file = file;
+	rc = look(s);
+	answer->has_names = s->n_names > 0;
+	if (!rc && !q->prints && !answer->sites.n)
+		suggest(s);
 	return rc;
 }
 
@@ -282,6 +281,8 @@ static _Noreturn void run_child(const struct question *q, int fd)
 {
 	static const cap_value_t wanted[] = { CAP_DAC_READ_SEARCH };
 	struct answer answer = { 0 };
+	struct search s = { .q = q, .answer = &answer };
+	struct elf_file file;
 
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -291,8 +292,13 @@ static _Noreturn void run_child(const struct question *q, int fd)
 #endif
 	answer.code = privilege_keep(wanted, ARRAY_LEN(wanted));
 	if (!answer.code)
-		answer.code = find(q, &answer);
-	_exit(write(fd, &answer, sizeof(answer)) != sizeof(answer));
+		answer.code = find(&s, &file);
+	if (write(fd, &answer, sizeof(answer)) != sizeof(answer))
+		_exit(1);
+	/* Whoever reads it may take their time. */
+	if (!answer.code && q->prints)
+		print_names(&s);
+	_exit(0);
 }
 
 /* Read the child's answer; -ETIMEDOUT, or -EPROTO if there is none. */
@@ -340,7 +346,8 @@ static int ask(const struct question *q, struct answer *answer,
 		rc = read_answer(fd[0], answer);
 	close(fd[0]);
 	if (pid > 0) {
-		kill(pid, SIGKILL);
+		if (rc || !q->prints)
+			kill(pid, SIGKILL);
 		/* One that the kernel holds (a file that hangs) stays. */
 		waitpid(pid, NULL, rc == -ETIMEDOUT ? WNOHANG : 0);
 	}
@@ -348,6 +355,11 @@ static int ask(const struct question *q, struct answer *answer,
 		return weft_fail(err, rc,
 				 "'%s' is no ELF file of this machine's kind",
 				 q->path);
+	if (rc == -EINVAL)
+		return weft_fail(
+			err, rc,
+			"cannot read '%s': it is no file; name a program or a library",
+			q->path);
 	if (rc == -EPROTO || rc == -ETIMEDOUT)
 		return weft_fail(err, rc, "cannot read '%s': %s", q->path,
 				 rc == -EPROTO ? "it is damaged, or too large"
@@ -358,7 +370,7 @@ static int ask(const struct question *q, struct answer *answer,
 }
 
 int probe_sites_of_function(const char *path, const char *symbol,
-			    struct probe_sites *out, struct weft_err *err)
+			    uint64_t *offset, struct weft_err *err)
 {
 	struct question q = { .path = path, .name = symbol };
 	struct answer answer = { 0 };
@@ -366,9 +378,14 @@ int probe_sites_of_function(const char *path, const char *symbol,
 
 	if (rc)
 		return rc;
-	*out = answer.sites;
-	if (out->n)
+	*offset = answer.sites.site[0].offset;
+	if (answer.sites.n == 1)
 		return 0;
+	if (answer.sites.n)
+		return weft_fail(
+			err, -EINVAL,
+			"'%s' has %u functions '%s'; say which by another name or with +OFFSET from one before it",
+			path, answer.sites.n, symbol);
 	if (!answer.has_names)
 		return weft_fail(
 			err, -ENOENT,

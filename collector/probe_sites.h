@@ -26,11 +26,11 @@ struct probe_sites {
 	uint32_t n;
 };
 
-/* Where a function of a file begins, by its linkage name. -ENOENT: it has no
- * such function; err names the nearest, or says that the file is stripped. */
+/* Where a function of a file begins, as an offset in the file, by its linkage
+ * name. -ENOENT: it has no such function; err names the nearest, or says that
+ * the file is stripped. -EINVAL: it has several. */
 int probe_sites_of_function(const char *path, const char *symbol,
-			    struct probe_sites *out,
-			    struct weft_err *err) MUST_CHECK;
+			    uint64_t *offset, struct weft_err *err) MUST_CHECK;
 
 /* All places of one probe. Likewise. */
 int probe_sites_of_usdt(const char *path, const char *provider,

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <gelf.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "collector/elf_file.h"
+#include "collector/probe_sites.h"
 #include "collector/trace_probe.h"
 #include "gen/weft.skel.h"
 
@@ -16,7 +12,6 @@ enum {
 	THREADS_MAX = 65536, /* with a context at a time */
 	CALL_ARGUMENTS = 6,  /* in registers */
 	USDT_ARGUMENTS = 12,
-	SECTIONS_MAX = 65535,
 };
 
 static const char usdt_word[] = ":usdt:";
@@ -33,6 +28,16 @@ static bool copy(char *out, size_t room, const char *text, const char *end)
 	memcpy(out, text, size);
 	out[size] = '\0';
 	return true;
+}
+
+/* The same of a path. Where libbpf sees no slash it looks in $PATH, and for
+ * libraries: what is named is a file, the same for all who open it. */
+static bool copy_path(char *out, size_t room, const char *text, const char *end)
+{
+	size_t skip = memchr(text, '/', (size_t)(end - text)) ? 0 : 2;
+
+	memcpy(out, "./", 2);
+	return copy(out + skip, room - skip, text, end);
 }
 
 /* The last colon before end; NULL: none. */
@@ -126,13 +131,13 @@ const char *trace_probe_parse(const char *text, struct trace_probe *out)
 	if (!symbol || !copy(out->symbol, sizeof(out->symbol), symbol + 1, end))
 		return shape;
 	if (!usdt || usdt + strlen(usdt_word) > symbol) {
-		if (!copy(out->binary, sizeof(out->binary), text, symbol))
+		if (!copy_path(out->binary, sizeof(out->binary), text, symbol))
 			return shape;
 		return parse_map(end + 1, CALL_ARGUMENTS, &out->map) ? NULL
 								     : map;
 	}
 	rest = usdt + strlen(usdt_word);
-	if (!copy(out->binary, sizeof(out->binary), text, usdt) ||
+	if (!copy_path(out->binary, sizeof(out->binary), text, usdt) ||
 	    !copy(out->provider, sizeof(out->provider), rest, symbol))
 		return shape;
 	return parse_map(end + 1, USDT_ARGUMENTS, &out->map) ? NULL : map;
@@ -156,81 +161,11 @@ int trace_probe_prepare(struct weft_bpf *skel, const struct trace_probe *probe)
 	return rc;
 }
 
-/* Whether the binary has symbols beside those that it exports. */
-static bool has_symtab(const char *path)
-{
-	Elf_Scn *scn = NULL;
-	struct elf_file file;
-	struct file_key key;
-	bool is_found = false;
-	int fd = elf_open_reference(AT_FDCWD, path, 0, &key);
-	int rc = fd;
-
-	if (fd >= 0) {
-		rc = elf_file_open(&file, fd, &key);
-		close(fd);
-	}
-	if (rc)
-		return true; /* not known: say nothing of it */
-	for (int i = 0; i < SECTIONS_MAX && !is_found; i++) {
-		GElf_Shdr section;
-
-		scn = elf_nextscn(file.elf, scn);
-		if (!scn || !gelf_getshdr(scn, &section))
-			break;
-		is_found = section.sh_type == SHT_SYMTAB;
-	}
-	elf_file_close(&file);
-	return is_found;
-}
-
-/* A name without a slash is looked for by libbpf, in files alone. To open a
- * pipe would wait for its writer. */
-static int check_binary(const struct trace_probe *p, struct weft_err *err)
-{
-	struct stat st;
-
-	if (!strchr(p->binary, '/'))
-		return 0;
-	if (stat(p->binary, &st) || access(p->binary, R_OK))
-		return weft_fail(err, -errno,
-				 "--trace-probe: cannot read '%s': %s",
-				 p->binary, strerror(errno));
-	if (!S_ISREG(st.st_mode))
-		return weft_fail(
-			err, -EINVAL,
-			"--trace-probe: cannot probe '%s': it is no file; name a program or a library",
-			p->binary);
-	return 0;
-}
-
 static int fail_attach(const struct trace_probe *p, int rc,
 		       struct weft_err *err)
 {
-	bool is_usdt = p->provider[0];
 	char why[128];
 
-	if (rc == -ENOENT && !strchr(p->binary, '/'))
-		return weft_fail(
-			err, rc,
-			"--trace-probe: a '%s' in $PATH or beside the libraries has no %s%s; if you mean another file, give its path with a '/'",
-			p->binary, is_usdt ? "USDT probe " : "function ",
-			p->symbol);
-	if (rc == -ENOENT && is_usdt)
-		return weft_fail(
-			err, rc,
-			"--trace-probe: '%s' has no USDT probe %s:%s; `readelf -n` lists those it has",
-			p->binary, p->provider, p->symbol);
-	if (rc == -ENOENT && !has_symtab(p->binary))
-		return weft_fail(
-			err, rc,
-			"--trace-probe: '%s' is stripped and exports no function '%s'; `nm -D` lists what it exports",
-			p->binary, p->symbol);
-	if (rc == -ENOENT)
-		return weft_fail(
-			err, rc,
-			"--trace-probe: '%s' has no function '%s'; `nm` lists those it has",
-			p->binary, p->symbol);
 	if (rc == -EPERM || rc == -EACCES)
 		return weft_fail(
 			err, -EPERM,
@@ -243,26 +178,32 @@ static int fail_attach(const struct trace_probe *p, int rc,
 		p->symbol, p->binary, why);
 }
 
+/* The file's symbols and notes are read by a process with few rights: a file
+ * that is damaged, or lacks the place, is refused there. For the arguments of
+ * a USDT probe libbpf reads it again. */
 int trace_probe_attach(struct weft_bpf *skel, const struct trace_probe *p,
 		       struct weft_err *err)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = p->symbol);
-	struct bpf_link **link = p->provider[0] ? &skel->links.on_trace_usdt
-						: &skel->links.on_trace_call;
-
+	bool is_usdt = p->provider[0];
+	struct bpf_link **link = is_usdt ? &skel->links.on_trace_usdt
+					 : &skel->links.on_trace_call;
+	struct probe_sites sites;
+	uint64_t offset = 0;
 	int rc;
 
 	if (p->map.trace_form == WEFT_FORM_NONE)
 		return 0;
-	rc = check_binary(p, err);
+	rc = is_usdt ? probe_sites_of_usdt(p->binary, p->provider, p->symbol,
+					   &sites, err)
+		     : probe_sites_of_function(p->binary, p->symbol, &offset,
+					       err);
 	if (rc)
 		return rc;
-	if (p->provider[0])
-		*link = bpf_program__attach_usdt(skel->progs.on_trace_usdt, -1,
-						 p->binary, p->provider,
-						 p->symbol, NULL);
-	else
-		*link = bpf_program__attach_uprobe_opts(
-			skel->progs.on_trace_call, -1, p->binary, 0, &opts);
+	*link = is_usdt ? bpf_program__attach_usdt(skel->progs.on_trace_usdt,
+						   -1, p->binary, p->provider,
+						   p->symbol, NULL)
+			: bpf_program__attach_uprobe(skel->progs.on_trace_call,
+						     false, -1, p->binary,
+						     offset);
 	return *link ? 0 : fail_attach(p, -errno, err);
 }

@@ -56,7 +56,7 @@ int tracefs_open_event(const char *tracepoint)
 		.size = sizeof(attr),
 		.sample_period = 1,
 	};
-	char text[128] = "";
+	char text[TRACEFS_NAME_MAX + sizeof("events//id")] = "";
 	uint64_t id;
 	int fd;
 

@@ -3,6 +3,10 @@
 #ifndef WEFT_TRACEFS_H
 #define WEFT_TRACEFS_H
 
+enum {
+	TRACEFS_NAME_MAX = 512 /* of "CATEGORY/NAME" */
+};
+
 /* Open a file for reading by its path within tracefs, as
  * "events/sched/sched_switch/id". Returns an fd, or a negative errno. */
 int tracefs_open(const char *path);

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,24 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/grow.h"
 #include "collector/tracefs.h"
 #include "collector/tracepoint.h"
+#include "collector/tracepoints.h"
 
 enum {
 	FORMAT_BYTES_MAX = 1 << 16
 };
-
-int tracepoint_open(struct weft_err *err)
-{
-	int fd = tracefs_open("events");
-
-	if (fd < 0)
-		return weft_fail(
-			err, -ENOENT,
-			"cannot read what tracepoints there are: tracefs is not mounted; as root: mount -t tracefs none /sys/kernel/tracing");
-	return fd;
-}
 
 /* "unsigned int fd" into type and name; false: neither. */
 static bool split_declaration(const char *text, size_t size,
@@ -98,77 +86,29 @@ const struct tracepoint_field *tracepoint_find(const struct tracepoint *event,
 	return NULL;
 }
 
-/* The entry of a directory that is nearest to name, copied; false: none. */
-static bool find_nearest(int fd, const char *name, char *out, size_t size)
-{
-	DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-	size_t n = 0, room = 0;
-	char **names = NULL;
-	const char *near = NULL;
-	struct dirent *entry;
-
-	while (dir && (entry = readdir(dir))) {
-		if (GROW(names, n + 2, room))
-			break;
-		names[n] = strdup(entry->d_name);
-		names[n + 1] = NULL;
-		if (!names[n++])
-			break;
-	}
-	if (names)
-		near = weft_nearest(name, (const char *const *)names);
-	if (near)
-		snprintf(out, size, "%s", near);
-	while (n)
-		free(names[--n]);
-	free(names);
-	if (dir)
-		closedir(dir);
-	return near != NULL;
-}
-
-static int fail_absent(int events_fd, const char *category, const char *name,
-		       struct weft_err *err)
-{
-	int fd =
-		openat(events_fd, category, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char near[128];
-
-	if (fd >= 0) {
-		if (find_nearest(fd, name, near, sizeof(near)))
-			return weft_fail(
-				err, -ENOENT,
-				"no tracepoint '%s:%s'; did you mean '%s:%s'?",
-				category, name, category, near);
-		return weft_fail(err, -ENOENT, "no tracepoint '%s:%s'",
-				 category, name);
-	}
-	fd = openat(events_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (find_nearest(fd, category, near, sizeof(near)))
-		return weft_fail(
-			err, -ENOENT,
-			"no tracepoints of category '%s'; did you mean '%s:%s'?",
-			category, near, name);
-	return weft_fail(err, -ENOENT, "no tracepoints of category '%s'",
-			 category);
-}
-
 int tracepoint_read(int events_fd, const char *category, const char *name,
 		    struct tracepoint *out, struct weft_err *err)
 {
-	char *text = malloc(FORMAT_BYTES_MAX);
+	char path[TRACEFS_NAME_MAX + sizeof("/format")];
+	int rc = tracepoints_check(events_fd, category, name, err);
 	size_t n = 0;
 	ssize_t got;
-	char path[1100];
-	int fd, rc;
+	char *text;
+	int fd;
 
-	if (!text)
-		return weft_fail(err, -ENOMEM, "out of memory");
+	if (rc)
+		return rc;
 	snprintf(path, sizeof(path), "%s/%s/format", category, name);
 	fd = openat(events_fd, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		free(text);
-		return fail_absent(events_fd, category, name, err);
+	if (fd < 0)
+		return weft_fail(
+			err, -errno,
+			"cannot read the format of tracepoint '%s:%s': %s",
+			category, name, strerror(errno));
+	text = malloc(FORMAT_BYTES_MAX);
+	if (!text) {
+		close(fd);
+		return weft_fail(err, -ENOMEM, "out of memory");
 	}
 	while (n < FORMAT_BYTES_MAX - 1 &&
 	       (got = read(fd, text + n, FORMAT_BYTES_MAX - 1 - n)) > 0)

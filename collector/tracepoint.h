@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel says of its tracepoints: numbers, fields, names. */
+/* What the kernel says of one of its tracepoints: number and fields. */
 #ifndef WEFT_TRACEPOINT_H
 #define WEFT_TRACEPOINT_H
 
@@ -24,13 +24,10 @@ struct tracepoint {
 	size_t n_fields;
 };
 
-/* Open the directory of events. Returns a descriptor for the caller to close,
- * or a negative errno. */
-int tracepoint_open(struct weft_err *err) MUST_CHECK;
-
 /*
  * Read an event's format file (Documentation/trace/events.rst of the kernel).
- * -ENOENT: there is none; err suggests the nearest.
+ * events_fd: from tracepoints_open(). -ENOENT: there is none; err suggests the
+ * nearest.
  */
 int tracepoint_read(int events_fd, const char *category, const char *name,
 		    struct tracepoint *out, struct weft_err *err) MUST_CHECK;

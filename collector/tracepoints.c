@@ -26,27 +26,16 @@ int tracepoints_open(struct weft_err *err)
 		strerror(-fd));
 }
 
-static int read_id(int events, const char *category, const char *name,
-		   uint64_t *id)
+static int look_up(int events, const char *category, const char *name)
 {
-	char path[512], line[32];
-	ssize_t n;
-	int fd;
+	char path[TRACEFS_NAME_MAX];
 
 	if (strchr(category, '/') || strchr(name, '/') || *category == '.' ||
-	    *name == '.')
+	    *name == '.' ||
+	    snprintf(path, sizeof(path), "%s/%s", category, name) >=
+		    (int)sizeof(path))
 		return -ENOENT;
-	snprintf(path, sizeof(path), "%s/%s/id", category, name);
-	fd = openat(events, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, line, sizeof(line) - 1);
-	close(fd);
-	if (n <= 0)
-		return -EIO;
-	line[n] = '\0';
-	line[strcspn(line, "\n")] = '\0';
-	return weft_parse_u64(line, 0, UINT32_MAX, id);
+	return faccessat(events, path, F_OK, AT_EACCESS) ? -errno : 0;
 }
 
 struct names {
@@ -140,10 +129,10 @@ int tracepoints_each(int events, void (*fn)(void *ctx, const char *name),
 		  : 0;
 }
 
-int tracepoints_find(int events, const char *category, const char *name,
-		     uint64_t *id, struct weft_err *err)
+int tracepoints_check(int events, const char *category, const char *name,
+		      struct weft_err *err)
 {
-	int rc = read_id(events, category, name, id);
+	int rc = look_up(events, category, name);
 	struct names l = { 0 };
 	const char *near = NULL;
 	char wanted[512];

@@ -210,6 +210,17 @@ static int copy(char **to, const char *from, struct weft_err *err)
 	return *to ? 0 : weft_fail(err, -ENOMEM, "out of memory");
 }
 
+/* Where libbpf sees no slash it looks in $PATH, and for libraries: what is
+ * named is a file, the same for all who open it. */
+static int copy_path(char **to, const char *from, struct weft_err *err)
+{
+	if (strchr(from, '/'))
+		return copy(to, from, err);
+	if (asprintf(to, "./%s", from) < 0)
+		*to = NULL;
+	return *to ? 0 : weft_fail(err, -ENOMEM, "out of memory");
+}
+
 static int fail_form(const struct prefix *p, const char *text,
 		     struct weft_err *err)
 {
@@ -257,7 +268,7 @@ static int take_call(struct trigger *t, const struct prefix *p,
 		goto wrong;
 	rc = copy(&t->symbol, symbol, err);
 	if (!rc && path)
-		rc = copy(&t->path, path, err);
+		rc = copy_path(&t->path, path, err);
 	if (!rc && scope)
 		rc = copy(&t->scope, scope, err);
 	free(rest);

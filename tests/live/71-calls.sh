@@ -62,6 +62,14 @@ check "more: page faults have samples" \
 		JOIN event e ON e.id = t.event_id
 		WHERE e.name = 'page-faults'")" = 1)"
 
+# A name without a slash is a file here, not a program of $PATH.
+mkdir "$dir/bin"
+cp "$load/called" "$dir/bin/true"
+(cd "$dir/bin" && "$weft" record -q -e uprobe:true:counted_call \
+	-o "$dir/here.db" -- sleep 0.1) >"$dir/log" 2>&1 && rc=0 || rc=$?
+say <"$dir/log"
+check "a file of this directory is probed" "$(is "$rc" = 0)"
+
 # refused PATTERN EVENT: with that message, and nothing is recorded
 refused() {
 	rc=0
