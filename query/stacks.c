@@ -447,11 +447,16 @@ static void walk(struct stacks *s, uint32_t root, enum stacks_by by)
 	}
 }
 
+/* What stands for a stack that has no frames. */
+static uint32_t label_of_none(const struct stacks *s, const struct stack *k)
+{
+	return k->status == ENDS_NOT_TAKEN ? s->not_taken_label : s->lost_label;
+}
+
 static void add_self(struct stacks *s, const struct stack *k, enum stacks_by by)
 {
 	const struct frame *leaf = frame_of(s, k->node);
-	uint32_t label = k->status == ENDS_NOT_TAKEN ? s->not_taken_label
-						     : s->lost_label;
+	uint32_t label = label_of_none(s, k);
 
 	if (leaf)
 		label = label_at(s, leaf, 0, by);
@@ -567,7 +572,7 @@ size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
 		}
 	}
 	if (k && !n)
-		rows[n++] = s->lost_label;
+		rows[n++] = label_of_none(s, k);
 	return n;
 }
 
