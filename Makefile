@@ -128,17 +128,25 @@ CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 33-many-binaries \
 	63-hostile-context 64-precedence 66-by-time 67-truth 70-measure)
-LIVE := $(filter-out $(LONG),$(wildcard tests/live/[0-9]*.sh))
+# Their figures need the machine to themselves.
+ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
+	25-whole-stacks 26-chain-judge 28-kernel-and-double 29-tables \
+	30-short-lives 32-kernel-names 60-attribution 70-blocks)
+LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
 PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
 	--timer
 
+# On all CPUs, where the user did not say on how many.
+JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
+
 check:
 	$(Q)tools/setup.sh
-	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)$(MAKE) $(JOBS) --no-print-directory tests
 	$(Q)$(PROVE) -j2 $(UNIT) $(CLI)
-	$(Q)$(PROVE) $(LIVE) # these measure: one at a time
+	$(Q)$(PROVE) -j2 $(LIVE)
+	$(Q)$(PROVE) $(ALONE)
 
 # The user-space suite under AddressSanitizer and UBSan.
 check-asan:

@@ -48,7 +48,7 @@ run() {
 	if start_service "$dir/$name" "$@" &&
 		start_load "$dir/$name" --seconds 120 &&
 		"$WEFT_BUILD/weft" record -q -p "$service_pid" -F 4999 \
-			--detail 1/1 -d "${ATTRIBUTION_SECONDS:-15}" \
+			--detail 1/1 -d "${ATTRIBUTION_SECONDS:-8}" \
 			-o "$dir/$name/rec.db" 2>"$dir/$name/record.log" &&
 		processes_stop &&
 		(cd "$dir/$name" &&
