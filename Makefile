@@ -139,7 +139,7 @@ PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
 	--timer
 
 # On all CPUs, where the user did not say on how many.
-JOBS = $(if $(findstring j,$(firstword -$(MAKEFLAGS))),,-j$(shell nproc))
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
 check:
 	$(Q)tools/setup.sh
