@@ -20,11 +20,11 @@ sqlite3 -readonly -separator ' ' "$dir/shape.db" "
 	JOIN frame_function ff ON ff.frame_id = sf.frame_id
 	JOIN function f ON f.id = ff.function_id
 	WHERE f.name GLOB 'shape_leaf_[1-8]' GROUP BY 1" >"$dir/seen"
-awk -v clock=0.0015 'NR == FNR { truth[$1] = $3; next } { n += $2; seen[$1] = $2 }
+awk 'NR == FNR { truth[$1] = $3; next } { n += $2; seen[$1] = $2 }
 	END {
 		for (f in truth) {
 			p = truth[f]
-			e = 3 * sqrt(p * (1 - p) / n) + 3 / n + clock
+			e = 3 * sqrt(p * (1 - p) / n) + 3 / n
 			s = seen[f] / n
 			ok = s > p - e && s < p + e
 			printf "%s true %.4f seen %.4f +- %.4f %s\n", f, p, s, e,
