@@ -127,11 +127,11 @@ include tools/bench/bench.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 33-many-binaries \
-	63-hostile-context 64-precedence 66-by-time 67-truth 70-measure)
+	63-hostile-context 67-precedence 71-by-time 72-truth 82-measure)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 29-tables \
-	30-short-lives 32-kernel-names 60-attribution 70-blocks)
+	30-short-lives 32-kernel-names 60-attribution 80-blocks)
 LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
@@ -172,7 +172,7 @@ check-long: check
 		$(PROVE) tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/35-jit-code.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
-		tests/live/62-lives.sh tests/live/71-calls.sh $(LONG) \
+		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
 		$(wildcard tests/live/*attribution.sh)
 
 # Heavy partners, each installed by the script that needs it.

@@ -7,7 +7,7 @@ set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
 
-background python3 "$tests/live/66-by-time.py" serve "$dir/spans" "$dir/stop"
+background python3 "$tests/live/71-by-time.py" serve "$dir/spans" "$dir/stop"
 server=$!
 "$weft" record -p $server --detail 1/1 -o "$dir/a.db" >"$dir/said" 2>&1 &
 recorder=$!
@@ -15,7 +15,7 @@ live_children="$live_children $recorder"
 wait_for 30 test -s "$dir/a.db"
 sleep 2
 stepped=1
-python3 "$tests/live/66-by-time.py" step 5 2 2>"$dir/step" || stepped=0
+python3 "$tests/live/71-by-time.py" step 5 2 2>"$dir/step" || stepped=0
 say <"$dir/step"
 sleep 2
 kill -INT $recorder

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""66-by-time.py serve SPANS STOP: a server without trace context, one request
+"""71-by-time.py serve SPANS STOP: a server without trace context, one request
 after the other, until the file STOP is there; then its spans, with the boot
 time that tells the truth about them.
 
-66-by-time.py step SECONDS HOLD: put the clock forward, hold, put it back, by
+71-by-time.py step SECONDS HOLD: put the clock forward, hold, put it back, by
 the boot clock, whatever comes."""
 import json
 import os

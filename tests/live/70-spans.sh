@@ -37,7 +37,7 @@ status=$(grep -E '^(Uid|CapEff|NoNewPrivs)' "/proc/$server/status" | tr -s '\t\n
 echo "# $status"
 check "what parses them has no rights" "$(is "$status" = \
 	'Uid: 65534 65534 65534 65534 CapEff: 0000000000000000 NoNewPrivs: 1 ')"
-python3 "$tests/live/65-spans.py" $port >"$dir/answers"
+python3 "$tests/live/70-spans.py" $port >"$dir/answers"
 say <"$dir/answers"
 for expected in json:200 again:200 gzip:200 members:200 chunked:200 proto:200 \
 	empty:200 bad-id:200 types:400 deep:400 cut-gzip:400 no-otlp:400 \

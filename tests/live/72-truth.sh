@@ -32,7 +32,7 @@ wait $recorder || true
 processes_stop
 say <"$dir/said"
 check_ledger "$dir/a.db"
-python3 "$tests/live/67-truth.py" "$dir/truth.tsv" "$dir/a.db" >"$dir/spans"
+python3 "$tests/live/72-truth.py" "$dir/truth.tsv" "$dir/a.db" >"$dir/spans"
 "$weft" import-spans -i "$dir/a.db" "$dir/spans" 2>&1 | say
 
 # Those that lie in the recording whole.
