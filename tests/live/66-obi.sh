@@ -5,16 +5,9 @@
 # with a program that fills it as OBI does. All in a mount namespace with a bpf
 # file system of its own, so that what the machine has pinned is not touched.
 set -eu
-if [ -z "${OBI_TEST_IS_APART:-}" ]; then
-	if unshare -m true 2>/dev/null; then
-		OBI_TEST_IS_APART=1 exec unshare -m sh "$0" "$@"
-	fi
-	echo "1..0 # SKIP needs root to mount a bpf file system"
-	exit 0
-fi
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
-mount -t bpf bpf /sys/fs/bpf || live_skip "this kernel has no bpf file system"
+live_apart
 
 seconds=${OBI_SECONDS:-3}
 obi="$load/older/obi"

@@ -5,17 +5,9 @@
 # the only one, also where it says that there is no request. A program for each
 # pair of neighbours. With --obi always, OBI's map is asked then.
 set -eu
-if [ -z "${OBI_TEST_IS_APART:-}" ]; then
-	# a bpf file system of its own: what the machine has pinned stays
-	if unshare -m true 2>/dev/null; then
-		OBI_TEST_IS_APART=1 exec unshare -m sh "$0" "$@"
-	fi
-	echo "1..0 # SKIP needs root to mount a bpf file system"
-	exit 0
-fi
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
-mount -t bpf bpf /sys/fs/bpf || live_skip "this kernel has no bpf file system"
+live_apart
 
 seconds=${PAIR_SECONDS:-3}
 older="$load/older"

@@ -35,6 +35,19 @@ trap live_end EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+# live_apart: begin anew in a mount namespace with a bpf file system of its own,
+# so that what the machine has pinned is not touched
+live_apart() {
+	if [ -z "${LIVE_IS_APART:-}" ]; then
+		unshare -m true 2>/dev/null ||
+			live_skip "needs a mount namespace of its own"
+		rm -rf "$dir"
+		LIVE_IS_APART=1 exec unshare -m sh "$0"
+	fi
+	mount -t bpf bpf /sys/fs/bpf ||
+		live_skip "this kernel has no bpf file system"
+}
+
 live_count=0
 live_failed=0
 
