@@ -7,6 +7,8 @@
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
+# shellcheck source=tests/live/ids.sh
+. "$(dirname "$0")/ids.sh"
 
 seconds=${PROBE_SECONDS:-2}
 probed="$load/older/probed"
@@ -18,22 +20,7 @@ record() {
 	shift 2
 	"$weft" record -q -F 2999 --detail 1/1 -o "$dir/$name.db" "$@" -- \
 		"$probed" "$mode" "$seconds" 2>&1 | say
-	sqlite3 -readonly "$dir/$name.db" >"$dir/$name" <<-'SQL'
-	.mode tabs
-	SELECT count(*), count(trace_id), total(
-	    substr(trace_id, 1, 8) <> printf('%08x', pid)
-	    OR substr(trace_id, 9, 8) <> printf('%08x', tid)
-	    OR substr(trace_id, 9, 8) || substr(trace_id, 25) <> span_id),
-	  total(trace_id IS NOT NULL AND folded LIKE '%;work_for_nobody%'),
-	  total(trace_id IS NULL AND folded LIKE '%;work_for_one%'),
-	  group_concat(DISTINCT context_source)
-	FROM samples;
-	SQL
-	echo "$name: samples, with ID, wrong, nobody's with, one's without:" \
-		"$(tr '\t' ' ' <"$dir/$name")" | say
-}
-figure() {
-	awk -F '\t' -v column="$2" '{ printf "%s", $column }' "$dir/$1"
+	judge "$name"
 }
 
 record bytes bytes --trace-probe "$probed:work_on_bytes:trace=ptr@0,span=ptr@1"

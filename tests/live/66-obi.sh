@@ -7,6 +7,8 @@
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
+# shellcheck source=tests/live/ids.sh
+. "$(dirname "$0")/ids.sh"
 live_apart
 
 seconds=${OBI_SECONDS:-3}
@@ -23,21 +25,7 @@ record() {
 		$command >"$dir/$name.log" 2>&1 || echo "exit status $?" |
 		say
 	say <"$dir/$name.log"
-	sqlite3 -readonly "$dir/$name.db" >"$dir/$name" <<-'SQL'
-	.mode tabs
-	SELECT count(*), count(trace_id), total(
-	    substr(trace_id, 1, 8) <> printf('%08x', pid)
-	    OR substr(trace_id, 9, 8) <> printf('%08x', tid)
-	    OR substr(trace_id, 9, 8) || substr(trace_id, 25) <> span_id),
-	  total(trace_id IS NOT NULL AND folded LIKE '%;work_for_nobody%'),
-	  ifnull(group_concat(DISTINCT context_source), '-')
-	FROM samples;
-	SQL
-	echo "$name: samples, with ID, wrong, nobody's with, sources:" \
-		"$(tr '\t' ' ' <"$dir/$name")" | say
-}
-figure() {
-	awk -F '\t' -v column="$2" '{ printf "%s", $column }' "$dir/$1"
+	judge "$name"
 }
 # says NAME WORDS: 1 if weft record did
 says() {
@@ -68,7 +56,7 @@ check "right: $(figure right 2) IDs, each of the sampled thread and whole" \
 		"$(is "$(figure right 3)" = 0.0)")"
 check "a thread that works for nobody has none" \
 	"$(is "$(figure right 4)" = 0.0)"
-check "all IDs are OBI's" "$(is "$(figure right 5)" = none,obi)"
+check "all IDs are OBI's" "$(is "$(figure right 6)" = none,obi)"
 check "what is in it is not called empty" "$(is "$(says right empty)" = 0)"
 check_ledger "$dir/right.db"
 
