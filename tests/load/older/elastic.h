@@ -17,7 +17,8 @@ struct elastic_writer {
 
 __thread void *elastic_apm_profiling_correlation_tls_v1;
 
-static void elastic_attach(struct elastic_writer *w, const struct ids *ids)
+static inline void elastic_attach(struct elastic_writer *w,
+				  const struct ids *ids)
 {
 	*(volatile uint8_t *)&w->record.valid = 0;
 	BARRIER();
@@ -30,7 +31,7 @@ static void elastic_attach(struct elastic_writer *w, const struct ids *ids)
 	elastic_apm_profiling_correlation_tls_v1 = &w->record;
 }
 
-static void elastic_detach(struct elastic_writer *w)
+static inline void elastic_detach(struct elastic_writer *w)
 {
 	*(volatile uint8_t *)&w->record.has_trace = 0;
 }

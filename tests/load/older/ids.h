@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "tests/load/ctx_publish.h"
+
 /* Between writes that whoever interrupts the thread may see. */
 #define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
@@ -16,25 +18,20 @@ struct ids {
 	uint8_t trace_bytes[16], span_bytes[8];
 };
 
-static inline void put_bytes(uint8_t *out, uint64_t value, int size)
+/* As this thread, whose number-th request it is. */
+static inline void sign(struct ids *ids, uint64_t number)
 {
-	for (int i = 0; i < size; i++)
-		out[i] = (uint8_t)(value >> 8 * (size - 1 - i));
-}
-
-static inline void sign(struct ids *ids, uint32_t tid, uint64_t number)
-{
-	uint32_t pid = (uint32_t)getpid();
+	uint32_t pid = (uint32_t)getpid(), tid = (uint32_t)gettid();
 
 	snprintf(ids->trace, sizeof(ids->trace), "%08x%08x%016lx", pid, tid,
 		 (unsigned long)number);
 	snprintf(ids->span, sizeof(ids->span), "%08x%08x", tid,
 		 (uint32_t)number);
-	put_bytes(ids->trace_bytes, pid, 4);
-	put_bytes(ids->trace_bytes + 4, tid, 4);
-	put_bytes(ids->trace_bytes + 8, number, 8);
-	put_bytes(ids->span_bytes, tid, 4);
-	put_bytes(ids->span_bytes + 4, number, 4);
+	ctx_put_number(ids->trace_bytes, pid, 4);
+	ctx_put_number(ids->trace_bytes + 4, tid, 4);
+	ctx_put_number(ids->trace_bytes + 8, number, 8);
+	ctx_put_number(ids->span_bytes, tid, 4);
+	ctx_put_number(ids->span_bytes + 4, number, 4);
 }
 
 #endif

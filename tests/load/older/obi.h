@@ -48,11 +48,11 @@ static inline int obi_open(void)
 	return obi_map;
 }
 
-/* With NULL remove what is there. */
-static inline void obi_put(uint32_t tid, const struct ids *ids)
+/* Of this thread; with NULL remove what is there. */
+static inline void obi_put(const struct ids *ids)
 {
 	uint8_t value[24];
-	uint64_t key = (uint64_t)getpid() << 32 | tid;
+	uint64_t key = (uint64_t)getpid() << 32 | (uint32_t)gettid();
 	union bpf_attr attr = { .map_fd = (uint32_t)obi_map,
 				.key = (uintptr_t)&key,
 				.value = ids ? (uintptr_t)value : 0 };

@@ -10,14 +10,12 @@
  * for the function. From time to time the way that goes before the others
  * says that there is no request, while the others go on to name one.
  */
-#include <pthread.h>
-#include <stdbool.h>
 #include <string.h>
-#include <sys/syscall.h>
 
-#include "tests/load/burn.h"
 #include "tests/load/ctx_publish.h"
 #include "tests/load/older/ids.h"
+#include "tests/load/older/threads.h"
+#include "tests/load/older/work.h"
 
 #ifdef HAS_GO
 #include "tests/load/older/go.h"
@@ -72,7 +70,7 @@ struct obi_writer {
 static void obi_attach(struct obi_writer *w, const struct ids *ids)
 {
 	(void)w;
-	obi_put((uint32_t)syscall(SYS_gettid), ids);
+	obi_put(ids);
 }
 
 static void obi_detach(struct obi_writer *w)
@@ -86,7 +84,6 @@ static void obi_detach(struct obi_writer *w)
 #define FIRST_DO(x) CALL(FIRST, x)
 #define LAST_DO(x)  CALL(SECOND, x)
 
-static uint64_t end_ns;
 static bool is_probed;
 
 NAMED_FUNCTION static void work_on(const void *trace, const void *span)
@@ -94,21 +91,9 @@ NAMED_FUNCTION static void work_on(const void *trace, const void *span)
 	__asm__ volatile("" : : "r"(trace), "r"(span));
 }
 
-NAMED_FUNCTION static void work_for_nobody(uint64_t n)
-{
-	burn_result += burn_steps(n, 100000);
-	KEEP_FRAME();
-}
-
-NAMED_FUNCTION static void work_for_one(uint64_t n)
-{
-	burn_result += burn_steps(n, 150000);
-	KEEP_FRAME();
-}
-
 static void sign_as(struct ids *ids, uint64_t way, uint64_t n)
 {
-	sign(ids, (uint32_t)syscall(SYS_gettid), way << 56 | n);
+	sign(ids, way << 56 | n);
 }
 
 static void *run(void *arg)
@@ -122,7 +107,7 @@ static void *run(void *arg)
 	/* Before anything else, so that the process is known by it. */
 	if (is_probed)
 		work_on(NULL, NULL);
-	for (uint64_t n = 1; w && clock_ns(CLOCK_MONOTONIC) < end_ns; n++) {
+	for (uint64_t n = 1; w && !is_at_end(); n++) {
 		sign_as(&first, 1, n);
 		sign_as(&last, 2, n);
 		sign_as(&told, 3, n);
@@ -147,7 +132,6 @@ int main(int argc, char **argv)
 	uint64_t seconds =
 		argument(argc, argv, 1, 1, 3600, 10, "pair [SECONDS [probe]]");
 	struct ctx_payload *payload = calloc(1, sizeof(*payload));
-	pthread_t threads[THREADS];
 
 	if (!payload)
 		return 1;
@@ -157,7 +141,7 @@ int main(int argc, char **argv)
 	ctx_publish(NULL, payload);
 #endif
 	usleep(FOUND_US);
-	end_ns = clock_ns(CLOCK_MONOTONIC) + seconds * 1000000000;
+	end_in(seconds);
 #ifdef HAS_GO
 	__asm__ volatile("" : : "r"(&build_info));
 #endif
@@ -165,10 +149,5 @@ int main(int argc, char **argv)
 	if (obi_open() < 0)
 		return 1;
 #endif
-	for (int i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], NULL, run, NULL))
-			return 1;
-	for (int i = 0; i < THREADS; i++)
-		pthread_join(threads[i], NULL);
-	return 0;
+	return run_threads(THREADS, run);
 }
