@@ -16,8 +16,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "burn.h"
 
 #ifndef PR_SET_VMA
 #define PR_SET_VMA           0x53564d41
@@ -106,12 +107,7 @@ static inline void ctx_name(struct ctx_header *header)
 
 static inline void ctx_stamp(struct ctx_header *header)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	__atomic_store_n(&header->published_ns,
-			 (uint64_t)now.tv_sec * 1000000000 +
-				 (uint64_t)now.tv_nsec,
+	__atomic_store_n(&header->published_ns, clock_ns(CLOCK_BOOTTIME),
 			 __ATOMIC_SEQ_CST);
 }
 

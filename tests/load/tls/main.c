@@ -10,7 +10,6 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 
 #include "tests/load/ctx_publish.h"
@@ -51,14 +50,6 @@ void **ctx_slot(void);
 #define find_slot ctx_slot
 #endif
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void burn(int rounds)
 {
 	for (volatile int i = 0; i < rounds; i++)
@@ -84,7 +75,7 @@ static void write_ids(void)
 	struct ctx_record *pair = calloc(2, sizeof(*pair));
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
-	for (uint64_t n = 1; now_ns() < end_ns; n++) {
+	for (uint64_t n = 1; clock_ns(CLOCK_MONOTONIC) < end_ns; n++) {
 		for (int i = 0; i < 64; i++)
 			set(pair, tid, n * 64 + (uint64_t)i);
 		burn(10000);
@@ -113,7 +104,7 @@ static void *run_late(void *arg)
 
 static void *run_unset(void *arg)
 {
-	while (now_ns() < end_ns) {
+	while (clock_ns(CLOCK_MONOTONIC) < end_ns) {
 		burn(20000);
 		usleep(PAUSE_US);
 	}
@@ -140,7 +131,8 @@ int main(int argc, char **argv)
 #endif
 	ctx_describe(&payload, argv[1], NULL, 0);
 	(void)ctx_publish(NULL, &payload);
-	end_ns = now_ns() + strtoull(argv[3], NULL, 10) * 1000000000;
+	end_ns = clock_ns(CLOCK_MONOTONIC) +
+		 strtoull(argv[3], NULL, 10) * 1000000000;
 	pthread_barrier_wait(&opened);
 	if (pthread_create(&late, NULL, run_late, NULL) ||
 	    pthread_create(&unset, NULL, run_unset, NULL))

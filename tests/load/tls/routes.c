@@ -47,19 +47,11 @@ static void begin(const char *route, uint64_t number, int has_user)
 	__atomic_store_n(ctx_slot(), &record, __ATOMIC_RELEASE);
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static void use_cpu(uint64_t us)
 {
-	uint64_t end = cpu_ns() + us * 1000;
+	uint64_t end = clock_ns(CLOCK_THREAD_CPUTIME_ID) + us * 1000;
 
-	while (cpu_ns() < end)
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < end)
 		for (volatile int i = 0; i < 1000; i++)
 			;
 }

@@ -7,17 +7,13 @@
 #ifndef TLS_SIGNED_H
 #define TLS_SIGNED_H
 
-#include <stdio.h>
 #include <sys/syscall.h>
 
 #include "tests/load/ctx_publish.h"
 
 static inline uint64_t now_ns(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 /* For how long the longest part of a life lasts. */
@@ -30,14 +26,11 @@ static inline uint64_t long_ms(void)
 
 static inline void say(unsigned int number)
 {
-	struct timespec now;
 	char line[80];
-	int n;
+	int n = snprintf(line, sizeof(line), "at\t%lu\t%ld\t%u\n",
+			 (unsigned long)clock_ns(CLOCK_BOOTTIME),
+			 syscall(SYS_gettid), number);
 
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	n = snprintf(line, sizeof(line), "at\t%lu%09lu\t%ld\t%u\n",
-		     (unsigned long)now.tv_sec, (unsigned long)now.tv_nsec,
-		     syscall(SYS_gettid), number);
 	/* One write, so that lines of several stay whole. */
 	if (write(1, line, (size_t)n) != n)
 		exit(1);
