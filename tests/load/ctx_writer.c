@@ -14,14 +14,11 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "ctx_publish.h"
 
 #if !defined(CTX_SLOT) && !defined(CTX_MAIN)
 #define CTX_SLOT
@@ -45,13 +42,7 @@ __attribute__((visibility("default"))) void **ctx_slot(void)
 static void **(*find_slot)(void);
 static pthread_barrier_t both_ready;
 
-struct record {
-	uint8_t trace_id[16], span_id[8];
-	uint8_t valid, flags;
-	uint16_t attrs_size;
-} __attribute__((aligned(8)));
-
-static void attach(struct record *record, uint8_t fill)
+static void attach(struct ctx_record *record, uint8_t fill)
 {
 	uint64_t pointer;
 
@@ -71,50 +62,13 @@ static void attach(struct record *record, uint8_t fill)
 
 static void *run_thread(void *arg)
 {
-	static struct record record;
+	static struct ctx_record record;
 
 	(void)arg;
 	attach(&record, 0xbb);
 	pthread_barrier_wait(&both_ready);
 	pause();
 	return NULL;
-}
-
-struct header {
-	char signature[8];
-	uint32_t version, payload_size;
-	uint64_t published_ns;
-	const void *payload;
-};
-
-/* { resource { service.name: ctx }, { schema_version: tlsdesc_v1_dev } } */
-static const char payload[] = "\x0a\x17\x0a\x15"
-			      "\x0a\x0cservice.name\x12\x05\x0a\x03"
-			      "ctx"
-			      "\x12\x2e\x0a\x1athreadlocal.schema_version"
-			      "\x12\x10\x0a\x0etlsdesc_v1_dev";
-
-static void publish(void)
-{
-	int fd = memfd_create("OTEL_CTX", MFD_CLOEXEC);
-	struct timespec now;
-	struct header *header;
-
-	if (fd < 0 || ftruncate(fd, 4096))
-		exit(1);
-	header = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
-	close(fd);
-	if (header == MAP_FAILED || madvise(header, 4096, MADV_DONTFORK))
-		exit(1);
-	memcpy(header->signature, "OTEL_CTX", 8);
-	header->version = 2;
-	header->payload_size = sizeof(payload) - 1;
-	header->payload = payload;
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	__atomic_store_n(&header->published_ns,
-			 (uint64_t)now.tv_sec * 1000000000 +
-				 (uint64_t)now.tv_nsec,
-			 __ATOMIC_SEQ_CST);
 }
 
 static void load(const char *path, int is_again)
@@ -141,7 +95,8 @@ __attribute__((weak)) void **ctx_slot(void);
 
 int main(int argc, char **argv)
 {
-	static struct record record;
+	static struct ctx_payload payload;
+	static struct ctx_record record;
 	pthread_t thread;
 	char byte;
 
@@ -154,7 +109,8 @@ int main(int argc, char **argv)
 	if (pthread_create(&thread, NULL, run_thread, NULL))
 		return 1;
 	pthread_barrier_wait(&both_ready);
-	publish();
+	ctx_describe(&payload, "ctx", NULL, 0);
+	(void)ctx_publish(NULL, &payload);
 	printf("ready\n");
 	fflush(stdout);
 	return read(0, &byte, 1) < 0;
