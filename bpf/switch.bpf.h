@@ -214,9 +214,11 @@ static __always_inline void keep_rest(struct task_struct *task, struct block *b,
 		return;
 	}
 	copy_stack(&rest->stack, w);
+	if (!config.detail && !config.only_requests)
+		return; /* nobody will ask in which trace */
 	s = &rest->sample.sample;
 	sample_describe(s, task, &b->process);
-	if (wants_context(s) && (config.detail || config.only_requests))
+	if (wants_context(s))
 		ask_for_context(task, &b->process, epoch);
 }
 

@@ -168,6 +168,13 @@ void probe_close(struct probe *p)
 	free(p);
 }
 
+bool probe_reads_contexts(const struct probe *p)
+{
+	const struct weft_config *c = probe_config(p);
+
+	return c->detail || c->only_requests || c->shape_by;
+}
+
 /* Where that is not possible, looking again from time to time does. */
 static void attach_prctl(struct probe *p)
 {
@@ -228,7 +235,9 @@ int probe_attach(struct probe *p, struct weft_err *err)
 					 hooks[i].hook, strerror(-rc));
 		}
 	}
-	attach_prctl(p);
+	/* Any tracepoint of system calls slows down all calls of the machine. */
+	if (probe_reads_contexts(p))
+		attach_prctl(p);
 	rc = trace_probe_attach(p->skel, p->trace_probe, err);
 	if (rc)
 		return rc;

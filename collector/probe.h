@@ -54,6 +54,10 @@ const struct weft_config *probe_config(const struct probe *p);
 /* NULL is fine. */
 void probe_close(struct probe *p);
 
+/* Whether the program reads trace contexts, and has to be told where they are:
+ * without details, blocks of requests and --shape-by nobody asks. */
+bool probe_reads_contexts(const struct probe *p);
+
 /* Attach the process hooks, and the trace probe if there is one. Samples need
  * hooks.h besides. */
 int probe_attach(struct probe *p, struct weft_err *err) MUST_CHECK;
@@ -97,12 +101,12 @@ int probe_tables_fd(const struct probe *p);
 int probe_table_slots_fd(const struct probe *p);
 void probe_tables_changed(struct probe *p);
 
-/* A descriptor from which struct weft_mapped can be read, one for each
- * executable file mapping of the targets; borrowed. Reading takes the locks
- * of their memory, which may take long. */
 /* The map of what --shape-by tells apart: struct weft_shape_value -> number. */
 int probe_shape_values_fd(const struct probe *p);
 
+/* A descriptor from which struct weft_mapped can be read, one for each
+ * executable file mapping of the targets; borrowed. Reading takes the locks
+ * of their memory, which may take long. */
 int probe_mapped_fd(const struct probe *p);
 
 uint32_t probe_epoch(const struct probe *p);

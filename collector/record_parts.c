@@ -336,8 +336,7 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 	rc = pipeline_open(&p->pipeline, p->opts->triggers.n,
 			   p->opts->max_wal_bytes, &p->resolver, p->measures,
 			   p->writer, err);
-	if (!rc &&
-	    (p->opts->detail_n || p->opts->only_requests || p->opts->shape_by))
+	if (!rc && probe_reads_contexts(p->probe))
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
 				    p->inspect, p->procs, p->opts->shape_by,
 				    err);
