@@ -111,8 +111,7 @@ static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 			     uint32_t event, struct weft_err *err)
 {
 	struct bpf_program *program = program_of(h, "raw", event);
-	char name[TRACEFS_NAME_MAX];
-	int rc, fd;
+	int rc;
 
 	if (h->events < 0)
 		h->events = tracepoints_open(err);
@@ -131,15 +130,8 @@ static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 	}
 	program = program_of(h, "tracepoint", event);
 	h->program_fd[event] = bpf_program__fd(program);
-	snprintf(name, sizeof(name), "%s/%s", t->scope, t->symbol);
-	fd = tracefs_open_event(name);
-	if (fd < 0)
-		return fail_attach(t->name, fd, err);
-	rc = keep(h, bpf_program__attach_perf_event(program, fd));
-	if (!rc)
-		return 0;
-	close(fd);
-	return fail_attach(t->name, rc, err);
+	rc = keep(h, tracefs_attach(program, t->scope, t->symbol));
+	return rc ? fail_attach(t->name, rc, err) : 0;
 }
 
 static int find_sites(const struct trigger *t, struct probe_sites *out,

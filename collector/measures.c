@@ -268,30 +268,6 @@ static int load(struct measures *m, struct one *one, struct probe *probe,
 	return 0;
 }
 
-static struct bpf_link *attach_tracepoint(const struct one *one,
-					  struct bpf_program *program)
-{
-	const struct measure *m = &one->ready.measure;
-	char name[sizeof(m->where) + sizeof(m->what)];
-	struct bpf_link *link;
-	int fd;
-
-	snprintf(name, sizeof(name), "%s/%s", m->where, m->what);
-	fd = tracefs_open_event(name);
-	if (fd < 0) {
-		errno = -fd;
-		return NULL;
-	}
-	link = bpf_program__attach_perf_event(program, fd);
-	if (!link) {
-		int code = errno;
-
-		close(fd);
-		errno = code;
-	}
-	return link;
-}
-
 /* The kernel looks at the instruction only when it puts the probe into a
  * mapping of the file. So that it does so now, and says what it finds, we have
  * one ourselves; nothing of it is touched or run. */
@@ -341,7 +317,8 @@ static int attach(struct one *one, struct weft_err *err)
 			one->link[i] = bpf_program__attach_raw_tracepoint(
 				program[i], r->measure.what);
 		else if (r->hook == MEASURE_AT_TRACEPOINT)
-			one->link[i] = attach_tracepoint(one, program[i]);
+			one->link[i] = tracefs_attach(
+				program[i], r->measure.where, r->measure.what);
 		else if (r->hook >= MEASURE_AT_ENTRY)
 			one->link[i] = attach_function(
 				one, program[i],

@@ -175,19 +175,6 @@ bool probe_reads_contexts(const struct probe *p)
 	return c->detail || c->only_requests || c->shape_by;
 }
 
-/* Where that is not possible, looking again from time to time does. */
-static void attach_prctl(struct probe *p)
-{
-	int fd = tracefs_open_event("syscalls/sys_enter_prctl");
-
-	if (fd < 0)
-		return;
-	p->skel->links.on_prctl =
-		bpf_program__attach_perf_event(p->skel->progs.on_prctl, fd);
-	if (!p->skel->links.on_prctl)
-		close(fd);
-}
-
 struct bpf_object *probe_object(struct probe *p)
 {
 	return p->skel->obj;
@@ -235,9 +222,11 @@ int probe_attach(struct probe *p, struct weft_err *err)
 					 hooks[i].hook, strerror(-rc));
 		}
 	}
-	/* Any tracepoint of system calls slows down all calls of the machine. */
+	/* Any tracepoint of system calls slows down all calls of the machine.
+	 * Where there is none, looking again from time to time does. */
 	if (probe_reads_contexts(p))
-		attach_prctl(p);
+		p->skel->links.on_prctl = tracefs_attach(
+			p->skel->progs.on_prctl, "syscalls", "sys_enter_prctl");
 	rc = trace_probe_attach(p->skel, p->trace_probe, err);
 	if (rc)
 		return rc;

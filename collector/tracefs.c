@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -49,7 +50,7 @@ int tracefs_open(const char *path)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-int tracefs_open_event(const char *tracepoint)
+static int open_event(const char *category, const char *name)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT,
@@ -60,7 +61,7 @@ int tracefs_open_event(const char *tracepoint)
 	uint64_t id;
 	int fd;
 
-	snprintf(text, sizeof(text), "events/%s/id", tracepoint);
+	snprintf(text, sizeof(text), "events/%s/%s/id", category, name);
 	fd = tracefs_open(text);
 	if (fd < 0)
 		return fd;
@@ -75,4 +76,24 @@ int tracefs_open_event(const char *tracepoint)
 	fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1,
 			  PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+struct bpf_link *tracefs_attach(const struct bpf_program *program,
+				const char *category, const char *name)
+{
+	int fd = open_event(category, name);
+	struct bpf_link *link;
+	int code;
+
+	if (fd < 0) {
+		errno = -fd;
+		return NULL;
+	}
+	link = bpf_program__attach_perf_event(program, fd);
+	if (link)
+		return link; /* it owns the event */
+	code = errno;
+	close(fd);
+	errno = code;
+	return NULL;
 }

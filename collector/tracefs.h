@@ -3,6 +3,9 @@
 #ifndef WEFT_TRACEFS_H
 #define WEFT_TRACEFS_H
 
+struct bpf_link;
+struct bpf_program;
+
 enum {
 	TRACEFS_NAME_MAX = 512 /* of "CATEGORY/NAME" */
 };
@@ -11,9 +14,9 @@ enum {
  * "events/sched/sched_switch/id". Returns an fd, or a negative errno. */
 int tracefs_open(const char *path);
 
-/* Open a perf event of a tracepoint, as "syscalls/sys_enter_prctl", to attach
- * a program to: it then runs on all CPUs. Returns an fd, or a negative
- * errno. */
-int tracefs_open_event(const char *tracepoint);
+/* Attach a program to a tracepoint's perf event: it then runs on all CPUs.
+ * Returns the caller's link, or NULL with errno. */
+struct bpf_link *tracefs_attach(const struct bpf_program *program,
+				const char *category, const char *name);
 
 #endif
