@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -290,14 +289,11 @@ void hooks_close(struct hooks *h)
 	free(h);
 }
 
-static uint64_t misses_of(int fd)
+static uint64_t misses_of(const struct hooks *h, uint32_t event)
 {
-	struct bpf_prog_info info = { 0 };
-	uint32_t size = sizeof(info);
+	int fd = h->program_fd[event];
 
-	if (fd < 0 || bpf_obj_get_info_by_fd(fd, &info, &size))
-		return 0;
-	return info.recursion_misses;
+	return fd < 0 ? 0 : probe_misses(fd);
 }
 
 int hooks_start(struct hooks *h, struct weft_err *err)
@@ -305,7 +301,7 @@ int hooks_start(struct hooks *h, struct weft_err *err)
 	int rc = 0;
 
 	for (uint32_t i = 0; i < h->triggers->n; i++)
-		h->missed[i] = misses_of(h->program_fd[i]);
+		h->missed[i] = misses_of(h, i);
 	probe_start(h->probe, clock_boot_ns());
 	for (uint32_t i = 0; i < h->n_timers && !rc; i++)
 		rc = timers_enable(h->timers[i], err);
@@ -331,7 +327,7 @@ struct timers *hooks_timers(struct hooks *h, uint32_t i)
 
 uint64_t hooks_take_missed(struct hooks *h, uint32_t event)
 {
-	uint64_t now = misses_of(h->program_fd[event]);
+	uint64_t now = misses_of(h, event);
 	uint64_t missed = now - h->missed[event];
 
 	h->missed[event] = now;

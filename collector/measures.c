@@ -476,14 +476,8 @@ static uint64_t take_missed(struct one *one)
 	uint64_t before = one->missed;
 
 	one->missed = 0;
-	for (size_t i = 0; i < n; i++) {
-		struct bpf_prog_info info = { 0 };
-		uint32_t size = sizeof(info);
-
-		if (!bpf_obj_get_info_by_fd(bpf_program__fd(program[i]), &info,
-					    &size))
-			one->missed += info.recursion_misses;
-	}
+	for (size_t i = 0; i < n; i++)
+		one->missed += probe_misses(bpf_program__fd(program[i]));
 	return one->missed - before;
 }
 

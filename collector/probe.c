@@ -585,6 +585,16 @@ uint64_t probe_contexts_refused(const struct probe *p)
 	return p->skel->bss->probe_contexts_refused;
 }
 
+uint64_t probe_misses(int program_fd)
+{
+	struct bpf_prog_info info = { 0 };
+	uint32_t size = sizeof(info);
+
+	if (bpf_obj_get_info_by_fd(program_fd, &info, &size))
+		return 0;
+	return info.recursion_misses;
+}
+
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs)
 {
 	struct bpf_program *program;

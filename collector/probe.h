@@ -152,6 +152,10 @@ bool probe_obi_is_silent(const struct probe *p);
 /* Contexts that the trace probe was told, and that found no room. */
 uint64_t probe_contexts_refused(const struct probe *p);
 
+/* How often, since its load, the kernel left a program out because another
+ * ran; 0 where it does not say. */
+uint64_t probe_misses(int program_fd);
+
 /* Time and runs of the programs that make samples, since load; 0 without
  * self_cost. */
 void probe_run_cost(const struct probe *p, uint64_t *run_ns, uint64_t *runs);
