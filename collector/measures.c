@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector/grow.h"
+#include "collector/map_drain.h"
 #include "collector/measure_symbol.h"
 #include "collector/measures.h"
 #include "collector/tracefs.h"
@@ -379,11 +380,19 @@ void measures_turn(struct measures *m, uint32_t epoch)
 		m->one[i].skel->bss->current_epoch = epoch;
 }
 
+/* What of a measure is moved from and to. */
+struct draining {
+	const struct measures *m;
+	size_t number;
+	struct measure_harvest *h;
+};
+
 /* One key: the sum over CPUs. */
-static int take_row(struct measures *m, size_t number, const uint8_t *key,
-		    const uint8_t *values, struct measure_harvest *h)
+static int take_row(const struct draining *d, const uint8_t *key,
+		    const uint8_t *values)
 {
-	const struct measure_ready *r = &m->one[number].ready;
+	const struct measure_ready *r = &d->m->one[d->number].ready;
+	struct measure_harvest *h = d->h;
 	size_t n_buckets = r->plan.n_buckets;
 	uint64_t not_min = 0, max = 0, turn;
 	struct measure_row *row;
@@ -392,11 +401,11 @@ static int take_row(struct measures *m, size_t number, const uint8_t *key,
 	    GROW(h->buckets, h->n_buckets + n_buckets, h->buckets_room))
 		return -ENOMEM;
 	row = &h->rows[h->n_rows++];
-	*row = (struct measure_row){ .measure = (uint32_t)number,
+	*row = (struct measure_row){ .measure = (uint32_t)d->number,
 				     .first = h->n_buckets };
 	memcpy(&row->key, key, r->key_bytes);
 	memset(h->buckets + h->n_buckets, 0, n_buckets * sizeof(uint64_t));
-	for (int cpu = 0; cpu < m->n_cpus; cpu++) {
+	for (int cpu = 0; cpu < d->m->n_cpus; cpu++) {
 		const struct measure_value *v =
 			(const void *)(values + (size_t)cpu * r->value_bytes);
 
@@ -419,36 +428,30 @@ static int take_row(struct measures *m, size_t number, const uint8_t *key,
 	return 0;
 }
 
+static int take_rows(void *ctx, uint32_t n)
+{
+	const struct draining *d = ctx;
+	const struct measures *m = d->m;
+	const struct measure_ready *r = &m->one[d->number].ready;
+	size_t value = (size_t)m->n_cpus * r->value_bytes;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < n && !rc; i++)
+		rc = take_row(d, (uint8_t *)m->keys + i * r->key_bytes,
+			      (uint8_t *)m->values + i * value);
+	return rc;
+}
+
 static int drain_values(struct measures *m, size_t number, uint32_t epoch,
 			struct measure_harvest *h)
 {
-	struct one *one = &m->one[number];
-	const struct measure_ready *r = &one->ready;
-	int fd = bpf_map__fd(epoch % WEFT_EPOCHS ? one->skel->maps.values_1
-						 : one->skel->maps.values_0);
-	size_t value = (size_t)m->n_cpus * r->value_bytes;
-	uint64_t position = 0; /* opaque to us */
-	void *from = NULL;
-	bool is_last = false;
+	const struct one *one = &m->one[number];
+	struct draining d = { m, number, h };
 
-	while (!is_last) {
-		uint32_t n = batch_of(m, one);
-		int rc = bpf_map_lookup_and_delete_batch(
-			fd, from, &position, m->keys, m->values, &n, NULL);
-
-		is_last = rc == -ENOENT;
-		if (rc && !is_last)
-			return rc;
-		rc = 0;
-		for (uint32_t i = 0; i < n && !rc; i++)
-			rc = take_row(m, number,
-				      (uint8_t *)m->keys + i * r->key_bytes,
-				      (uint8_t *)m->values + i * value, h);
-		if (rc)
-			return rc;
-		from = &position;
-	}
-	return 0;
+	return map_drain(bpf_map__fd(epoch % WEFT_EPOCHS
+					     ? one->skel->maps.values_1
+					     : one->skel->maps.values_0),
+			 m->keys, m->values, batch_of(m, one), take_rows, &d);
 }
 
 static int drain_ledger(struct measures *m, size_t number, uint32_t epoch,

@@ -9,13 +9,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "collector/map_drain.h"
 #include "collector/obi.h"
 #include "collector/probe.h"
 #include "collector/probe_config.h"
 #include "collector/tracefs.h"
 
-/* Elements per batch call: enough to keep calls few, and above the length of
- * any bucket of a sanely loaded hash. */
+/* Elements per batch call: enough to keep calls few. */
 enum {
 	DRAIN_BATCH = 4096
 };
@@ -411,37 +411,19 @@ int probe_swap(struct probe *p, uint32_t *old_epoch, struct weft_err *err)
 	return 0;
 }
 
-/*
- * Empty a hash map in batches into keys and values, handing each batch to fn.
- * Nothing else uses the map, so the batches are exact.
- */
-static int drain_map(int fd, void *keys, void *values,
-		     int (*fn)(struct probe *p, uint32_t n, struct shape *s),
-		     struct probe *p, struct shape *shape)
+/* What a batch of an epoch's is moved from and to. */
+struct draining {
+	const struct probe *p;
+	struct shape *shape;
+};
+
+static int take_stacks(void *ctx, uint32_t n)
 {
-	uint64_t position = 0; /* opaque to us */
-	void *from = NULL;
+	const struct draining *d = ctx;
 
-	for (;;) {
-		uint32_t n = DRAIN_BATCH;
-		int rc = bpf_map_lookup_and_delete_batch(
-			fd, from, &position, keys, values, &n, NULL);
-		bool last = rc == -ENOENT;
-
-		if (rc && !last)
-			return rc;
-		rc = fn(p, n, shape);
-		if (rc || last)
-			return rc;
-		from = &position;
-	}
-}
-
-static int take_stacks(struct probe *p, uint32_t n, struct shape *shape)
-{
 	for (uint32_t i = 0; i < n; i++) {
-		int rc = shape_add_stack(shape, &p->stack_keys[i],
-					 &p->stacks[i]);
+		int rc = shape_add_stack(d->shape, &d->p->stack_keys[i],
+					 &d->p->stacks[i]);
 
 		if (rc)
 			return rc;
@@ -449,12 +431,14 @@ static int take_stacks(struct probe *p, uint32_t n, struct shape *shape)
 	return 0;
 }
 
-static int take_counts(struct probe *p, uint32_t n, struct shape *shape)
+static int take_counts(void *ctx, uint32_t n)
 {
+	const struct draining *d = ctx;
+
 	for (uint32_t i = 0; i < n; i++) {
-		int rc =
-			shape_add_count(shape, &p->count_keys[i],
-					p->counts[i].count, p->counts[i].value);
+		const struct weft_count *c = &d->p->counts[i];
+		int rc = shape_add_count(d->shape, &d->p->count_keys[i],
+					 c->count, c->value);
 
 		if (rc)
 			return rc;
@@ -499,14 +483,15 @@ int probe_drain(struct probe *p, uint32_t epoch, struct shape *shape,
 		odd ? p->skel->maps.stacks_1 : p->skel->maps.stacks_0;
 	struct bpf_map *counts =
 		odd ? p->skel->maps.counts_1 : p->skel->maps.counts_0;
-	int rc = drain_map(bpf_map__fd(counts), p->count_keys, p->counts,
-			   take_counts, p, shape);
+	struct draining d = { p, shape };
+	int rc = map_drain(bpf_map__fd(counts), p->count_keys, p->counts,
+			   DRAIN_BATCH, take_counts, &d);
 
 	if (!rc)
 		rc = take_recents(p, epoch, shape);
 	if (!rc)
-		rc = drain_map(bpf_map__fd(stacks), p->stack_keys, p->stacks,
-			       take_stacks, p, shape);
+		rc = map_drain(bpf_map__fd(stacks), p->stack_keys, p->stacks,
+			       DRAIN_BATCH, take_stacks, &d);
 	shape_seal(shape);
 	if (rc)
 		return weft_fail(err, rc, "cannot read the counts: %s",
