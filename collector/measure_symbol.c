@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/confined.h"
 #include "collector/elf_symbols.h"
 #include "collector/measure_symbol.h"
 #include "collector/privilege.h"
@@ -19,7 +16,10 @@ enum {
 	NAMES_MAX = 1 << 18 /* looked at for a suggestion */
 };
 
-static const rlim_t memory_bytes = 1 << 30;
+struct question {
+	int fd; /* of the file */
+	const char *symbol;
+};
 
 /* What the reading process tells. */
 struct answer {
@@ -45,7 +45,7 @@ static void suggest(const struct symbols *symbols, const char *symbol,
 	free(names);
 }
 
-static void look(int fd, const char *symbol, struct answer *a)
+static void look(const struct question *q, struct answer *a)
 {
 	struct elf_file file;
 	struct file_key key;
@@ -54,7 +54,7 @@ static void look(int fd, const char *symbol, struct answer *a)
 	char path[32];
 	int reference;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", q->fd);
 	reference = elf_open_reference(AT_FDCWD, path, 0, &key);
 	a->rc = reference < 0 ? reference
 			      : elf_file_open(&file, reference, &key);
@@ -63,52 +63,38 @@ static void look(int fd, const char *symbol, struct answer *a)
 	a->rc = symbols_load(&symbols, &file);
 	if (a->rc)
 		return;
-	if (symbols_find_by_name(symbols, symbol, &found)) {
+	if (symbols_find_by_name(symbols, q->symbol, &found)) {
 		a->offset = found.start;
 		a->size = found.end - found.start;
 		return;
 	}
 	a->rc = -ENOENT;
-	suggest(symbols, symbol, a);
+	suggest(symbols, q->symbol, a);
 }
 
-/* Never returns. */
-static void look_confined(int fd, int to, const char *symbol)
+/* In a process of its own. */
+static void run(const void *question, int to)
 {
+	const struct question *q = question;
 	struct answer a = { .rc = -EPROTO };
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	privilege_limit(RLIMIT_CORE, 0);
 	privilege_limit(RLIMIT_FSIZE, 0);
-	privilege_limit(RLIMIT_AS, memory_bytes);
 	if (!privilege_keep(NULL, 0))
-		look(fd, symbol, &a);
+		look(q, &a);
 	(void)!write(to, &a, sizeof(a));
-	_exit(0);
 }
 
-/* Returns what the child told, or why it did not. */
-static int ask(int fd, const char *symbol, struct answer *a)
+/* Returns what the process told, or why it did not. */
+static int ask(const struct question *q, struct answer *a)
 {
-	struct pollfd wait = { .events = POLLIN };
-	int ends[2], rc = -ETIMEDOUT;
-	pid_t child;
+	const struct confined c = {
+		.run = run,
+		.question = q,
+		.answer_bytes = sizeof(*a),
+		.deadline_ms = DEADLINE_MS,
+	};
+	int rc = confined_ask(&c, a);
 
-	if (pipe2(ends, O_CLOEXEC))
-		return -errno;
-	child = fork();
-	if (!child)
-		look_confined(fd, ends[1], symbol);
-	close(ends[1]);
-	wait.fd = ends[0];
-	if (child > 0 && poll(&wait, 1, DEADLINE_MS) > 0)
-		rc = read(ends[0], a, sizeof(*a)) == sizeof(*a) ? 0 : -EPROTO;
-	close(ends[0]);
-	if (child <= 0)
-		return -EAGAIN;
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
 	a->near[sizeof(a->near) - 1] = '\0';
 	return rc;
 }
@@ -160,7 +146,8 @@ int measure_symbol(const char *path, const char *symbol,
 						      : strerror(-reference));
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", reference);
 	out->fd = open(again, O_RDONLY | O_CLOEXEC);
-	rc = out->fd < 0 ? -errno : ask(out->fd, symbol, &a);
+	rc = out->fd < 0 ? -errno
+			 : ask(&(struct question){ out->fd, symbol }, &a);
 	close(reference);
 	if (rc)
 		weft_fail(err, rc, "cannot read the symbols of '%s': %s", path,

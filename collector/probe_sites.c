@@ -2,16 +2,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include "collector/clock.h"
+#include "collector/confined.h"
 #include "collector/elf_file.h"
 #include "collector/grow.h"
 #include "collector/privilege.h"
@@ -25,8 +21,6 @@ enum {
 	/* Of SystemTap's notes. */
 	NOTE_USDT = 3
 };
-
-static const rlim_t memory_bytes = 1ULL << 30;
 
 /* What the child answers. */
 struct answer {
@@ -277,80 +271,42 @@ static int find(struct search *s, struct elf_file *file)
 	return rc;
 }
 
-static _Noreturn void run_child(const struct question *q, int fd)
+/* In a process of its own. */
+static void run(const void *question, int to)
 {
 	static const cap_value_t wanted[] = { CAP_DAC_READ_SEARCH };
+	const struct question *q = question;
 	struct answer answer = { 0 };
 	struct search s = { .q = q, .answer = &answer };
 	struct elf_file file;
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	privilege_limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__)
-	privilege_limit(RLIMIT_AS, memory_bytes);
-#endif
 	answer.code = privilege_keep(wanted, ARRAY_LEN(wanted));
 	if (!answer.code)
 		answer.code = find(&s, &file);
-	if (write(fd, &answer, sizeof(answer)) != sizeof(answer))
-		_exit(1);
+	if (write(to, &answer, sizeof(answer)) != sizeof(answer))
+		return;
 	/* Whoever reads it may take their time. */
 	if (!answer.code && q->prints)
 		print_names(&s);
-	_exit(0);
-}
-
-/* Read the child's answer; -ETIMEDOUT, or -EPROTO if there is none. */
-static int read_answer(int fd, struct answer *out)
-{
-	uint64_t end_ns = clock_boot_ns() + (uint64_t)DEADLINE_MS * 1000000;
-	size_t have = 0;
-
-	while (have < sizeof(*out)) {
-		struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
-		uint64_t now_ns = clock_boot_ns();
-		ssize_t n;
-
-		if (now_ns >= end_ns)
-			return -ETIMEDOUT;
-		if (poll(&poll_fd, 1, (int)((end_ns - now_ns) / 1000000) + 1) <=
-		    0)
-			continue;
-		n = read(fd, (char *)out + have, sizeof(*out) - have);
-		if (n <= 0)
-			return -EPROTO;
-		have += (size_t)n;
-	}
-	/* The child read what anybody may have written. */
-	out->near[sizeof(out->near) - 1] = '\0';
-	return out->sites.n <= PROBE_SITES_MAX ? out->code : -EPROTO;
 }
 
 static int ask(const struct question *q, struct answer *answer,
 	       struct weft_err *err)
 {
-	int fd[2], rc;
-	pid_t pid;
+	const struct confined c = {
+		.run = run,
+		.question = q,
+		.answer_bytes = sizeof(*answer),
+		.deadline_ms = DEADLINE_MS,
+		.goes_on = q->prints,
+	};
+	int rc = confined_ask(&c, answer);
 
-	fflush(stdout);
-	if (pipe2(fd, O_CLOEXEC))
-		return weft_fail(err, -errno, "cannot read '%s': %s", q->path,
-				 strerror(errno));
-	pid = fork();
-	if (pid == 0)
-		run_child(q, fd[1]);
-	rc = pid < 0 ? -errno : 0;
-	close(fd[1]);
+	/* The process read what anybody may have written. */
+	answer->near[sizeof(answer->near) - 1] = '\0';
 	if (!rc)
-		rc = read_answer(fd[0], answer);
-	close(fd[0]);
-	if (pid > 0) {
-		if (rc || !q->prints)
-			kill(pid, SIGKILL);
-		/* One that the kernel holds (a file that hangs) stays. */
-		waitpid(pid, NULL, rc == -ETIMEDOUT ? WNOHANG : 0);
-	}
+		rc = answer->sites.n <= PROBE_SITES_MAX ? answer->code
+							: -EPROTO;
 	if (rc == -ENOEXEC)
 		return weft_fail(err, rc,
 				 "'%s' is no ELF file of this machine's kind",
