@@ -76,11 +76,8 @@ struct measure_plan {
 	__u32 n_buckets;
 	__u32 has_value, keeps_extremes;
 	__u32 uses_args;
-	__u32 pairs;           /* entries are kept until their return comes */
-	__s32 syscall;         /* only this one; -1: all */
-	__u32 exemplar_first;  /* so many of each bucket, CPU and interval are
-				  sent, ... */
-	__u32 exemplar_chance; /* ... and then each with this chance, of 2^32 */
+	__u32 pairs;   /* entries are kept until their return comes */
+	__s32 syscall; /* only this one; -1: all */
 	__u32 pad;
 	__s64 linear_min, linear_max;
 	__u64 linear_step;
@@ -117,8 +114,6 @@ enum measure_entry {
 	MEASURE_NO_ENTRY,   /* returns whose call began before we looked */
 	MEASURE_NO_RETURN,  /* calls of which no return was seen */
 	MEASURE_CALLS_FULL, /* calls for which there was no room to wait */
-	MEASURE_SELECTED,   /* chosen as an example */
-	MEASURE_RING_FULL,  /* chosen, but lost on the way */
 	MEASURE_ENTRIES
 };
 
@@ -136,14 +131,6 @@ struct measure_call {
 	__u64 thread_start_ns;
 	__u64 entered_ns;
 	__u64 arg[MEASURE_ARGS];
-};
-
-/* An event chosen as an example; in a ring of its measure. */
-struct measure_exemplar {
-	struct weft_sample sample; /* value: that of the event */
-	__u32 bucket;
-	__u32 pad;
-	struct measure_key key;
 };
 
 #endif

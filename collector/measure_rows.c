@@ -82,8 +82,6 @@ static int add_ledger(const struct measures *m, const struct measure_harvest *h,
 		[MEASURE_NO_ENTRY] = STORE_METRIC_NO_ENTRY,
 		[MEASURE_NO_RETURN] = STORE_METRIC_NO_RETURN,
 		[MEASURE_CALLS_FULL] = STORE_METRIC_CALLS_FULL,
-		[MEASURE_SELECTED] = STORE_METRIC_SELECTED,
-		[MEASURE_RING_FULL] = STORE_METRIC_LOST_EXEMPLARS,
 	};
 	struct store_metric_ledger all = *kept;
 
