@@ -251,6 +251,13 @@ static int take_signed(struct parser *p, int64_t *out)
 	return rc;
 }
 
+uint64_t measure_linear_buckets(const struct measure *m)
+{
+	uint64_t range = (uint64_t)m->linear_max - (uint64_t)m->linear_min;
+
+	return (range - 1) / m->linear_step + 1;
+}
+
 /* The rest of lhist(VALUE, MIN, MAX, STEP). */
 static int take_steps(struct parser *p, struct measure *m)
 {
@@ -279,10 +286,7 @@ static int take_steps(struct parser *p, struct measure *m)
 				 (long long)m->linear_max,
 				 (long long)m->linear_min);
 	m->linear_step = (uint64_t)step;
-	if (((uint64_t)m->linear_max - (uint64_t)m->linear_min - 1) /
-			    m->linear_step +
-		    1 >
-	    MEASURE_LINEAR_MAX)
+	if (measure_linear_buckets(m) > MEASURE_LINEAR_MAX)
 		return weft_fail(p->err, -EINVAL,
 				 "measure: lhist() would have more than %d "
 				 "buckets; take a larger step",

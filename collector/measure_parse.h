@@ -74,6 +74,9 @@ struct measure {
 	uint64_t offset; /* from the symbol */
 };
 
+/* Of lhist(): how many there are from its minimum to its maximum. */
+uint64_t measure_linear_buckets(const struct measure *m);
+
 /* Returns 0, or -EINVAL with err saying what is wrong, where, and what would
  * be right. */
 int measure_parse(const char *text, struct measure *out,

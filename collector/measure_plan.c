@@ -234,20 +234,15 @@ static int check_term(struct planning *p, const struct measure_operand *o)
 			return refuse(p, o,
 				      "is of functions and system calls; "
 				      "a tracepoint has args.FIELD");
-		r->plan.uses_args = true;
 		r->plan.pairs |= r->hook == MEASURE_AT_RETURN;
 		return 0;
 	case MEASURE_RETVAL:
-		return is_return ? 0
-				 : refuse(p, o,
-					  "is known at a return only: at "
-					  "sys_exit_NAME, or at a uretprobe");
 	case MEASURE_ELAPSED:
 		if (!is_return)
 			return refuse(p, o,
 				      "is known at a return only: at "
 				      "sys_exit_NAME, or at a uretprobe");
-		r->plan.pairs = true;
+		r->plan.pairs |= o->kind == MEASURE_ELAPSED;
 		return 0;
 	default:
 		return 0;
@@ -356,10 +351,7 @@ static int plan_value(struct planning *p)
 		plan->linear_min = m->linear_min;
 		plan->linear_max = m->linear_max;
 		plan->linear_step = m->linear_step;
-		plan->n_buckets = (uint32_t)(((uint64_t)m->linear_max -
-					      (uint64_t)m->linear_min - 1) /
-						     m->linear_step +
-					     3);
+		plan->n_buckets = (uint32_t)measure_linear_buckets(m) + 2;
 	}
 	p->out->value_bytes = (uint32_t)(sizeof(struct measure_value) +
 					 plan->n_buckets * sizeof(uint64_t));
