@@ -96,20 +96,11 @@ static int attach_scheduler(struct hooks *h, const char *name,
 		  : 0;
 }
 
-/* One of a kind for each event: "on_raw_3". */
-static struct bpf_program *program_of(struct hooks *h, const char *kind,
-				      uint32_t event)
-{
-	char name[32];
-
-	snprintf(name, sizeof(name), "on_%s_%u", kind, event);
-	return probe_program(h->probe, name);
-}
-
 static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 			     uint32_t event, struct weft_err *err)
 {
-	struct bpf_program *program = program_of(h, "raw", event);
+	struct bpf_program *program =
+		probe_program_of_event(probe_object(h->probe), "raw", event);
 	int rc;
 
 	if (h->events < 0)
@@ -127,7 +118,8 @@ static int attach_tracepoint(struct hooks *h, const struct trigger *t,
 		if (rc != -ENOENT)
 			return rc ? fail_attach(t->name, rc, err) : 0;
 	}
-	program = program_of(h, "tracepoint", event);
+	program = probe_program_of_event(probe_object(h->probe), "tracepoint",
+					 event);
 	h->program_fd[event] = bpf_program__fd(program);
 	rc = keep(h, tracefs_attach(program, t->scope, t->symbol));
 	return rc ? fail_attach(t->name, rc, err) : 0;
@@ -186,7 +178,8 @@ static int attach_uprobe(struct hooks *h, const struct trigger *t,
 static int attach_kprobe(struct hooks *h, const struct trigger *t,
 			 uint32_t event, struct weft_err *err)
 {
-	struct bpf_program *program = program_of(h, "kprobe", event);
+	struct bpf_program *program =
+		probe_program_of_event(probe_object(h->probe), "kprobe", event);
 	LIBBPF_OPTS(bpf_kprobe_opts, opts, .offset = t->offset,
 		    .retprobe = t->kind == TRIGGER_KRETPROBE);
 	int rc;

@@ -358,15 +358,6 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	}
 }
 
-static bool any_of(const struct triggers *t,
-		   bool (*is)(const struct trigger *trigger))
-{
-	for (uint32_t i = 0; i < t->n; i++)
-		if (is(&t->trigger[i]))
-			return true;
-	return false;
-}
-
 static bool is_counter(const struct trigger *t)
 {
 	return t->kind == TRIGGER_COUNTER;
@@ -385,7 +376,7 @@ static const char *check_events(const struct record_opts *o)
 	bool has_run_queue =
 		triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
 
-	if (o->period && !any_of(t, is_counter))
+	if (o->period && !triggers_any(t, is_counter))
 		return "-c is for counters: name one with -e";
 	if (o->block_states && !has_off_cpu)
 		return "--state is for -e off-cpu";
@@ -395,7 +386,7 @@ static const char *check_events(const struct record_opts *o)
 		return "--only-requests is for -e off-cpu and -e run-queue";
 	if (has_run_queue && o->block_states & 1U << WEFT_BLOCK_PREEMPTED)
 		return "--state R counts what run-queue counts: leave out one of them";
-	if (o->cpus.n && any_of(t, is_no_perf_event))
+	if (o->cpus.n && triggers_any(t, is_no_perf_event))
 		return "-C is for timers and counters: blocks, waits and calls are of the whole machine";
 	for (uint32_t i = 0; i < t->n; i++)
 		if (t->trigger[i].stacks_n * o->detail_n >= UINT32_MAX)

@@ -240,6 +240,15 @@ struct bpf_program *probe_program(struct probe *p, const char *name)
 	return bpf_object__find_program_by_name(p->skel->obj, name);
 }
 
+struct bpf_program *probe_program_of_event(const struct bpf_object *object,
+					   const char *kind, uint32_t event)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "on_%s_%u", kind, event);
+	return bpf_object__find_program_by_name(object, name);
+}
+
 void probe_start(struct probe *p, uint64_t now_ns)
 {
 	p->skel->bss->started_ns = now_ns;

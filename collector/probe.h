@@ -66,6 +66,10 @@ int probe_attach(struct probe *p, struct weft_err *err) MUST_CHECK;
  * triggers need. Borrowed. */
 struct bpf_program *probe_program(struct probe *p, const char *name);
 
+/* One of those of which each event has its own, as "on_raw_3". */
+struct bpf_program *probe_program_of_event(const struct bpf_object *object,
+					   const char *kind, uint32_t event);
+
 /* Hooks count between these two, of boot time. What has not ended by then is
  * added to the ledger of the epoch under way, if blocks were opened. */
 void probe_start(struct probe *p, uint64_t now_ns);

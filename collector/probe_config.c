@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/libbpf.h>
-#include <stdio.h>
 
 #include "collector/probe_config.h"
 
 static bool any_call(const struct triggers *t)
 {
-	for (uint32_t i = 0; i < t->n; i++)
-		if (trigger_is_call(&t->trigger[i]))
-			return true;
-	return false;
+	return triggers_any(t, trigger_is_call);
 }
 
 static bool any_block(const struct triggers *t)
 {
-	return triggers_find(t, TRIGGER_OFF_CPU) != WEFT_NO_EVENT ||
-	       triggers_find(t, TRIGGER_RUN_QUEUE) != WEFT_NO_EVENT;
+	return triggers_any(t, trigger_is_by_size);
+}
+
+static bool has(const struct triggers *t, enum trigger_kind kind)
+{
+	return triggers_find(t, kind) != WEFT_NO_EVENT;
 }
 
 /* How many scratches the programs have in all. */
@@ -98,49 +98,39 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->trace_probe = opts->trace_probe->map;
 }
 
+static void load_for_event(struct weft_bpf *skel, const char *kind,
+			   uint32_t event)
+{
+	bpf_program__set_autoload(
+		probe_program_of_event(skel->obj, kind, event), true);
+}
+
 /* Have the programs loaded that the triggers need. */
 void probe_choose_programs(struct weft_bpf *skel, const struct triggers *t)
 {
-	bool needs[] = {
-		[TRIGGER_TIMER] = false,     [TRIGGER_COUNTER] = false,
-		[TRIGGER_OFF_CPU] = false,   [TRIGGER_RUN_QUEUE] = false,
-		[TRIGGER_UPROBE] = false,    [TRIGGER_URETPROBE] = false,
-		[TRIGGER_USDT] = false,      [TRIGGER_TRACEPOINT] = false,
-		[TRIGGER_KRETPROBE] = false,
-	};
-	static const char *const by_event[] = { "raw", "tracepoint", "kprobe" };
-	char name[32];
+	bool has_queue = has(t, TRIGGER_RUN_QUEUE);
 
 	for (uint32_t i = 0; i < t->n; i++) {
 		enum trigger_kind kind = t->trigger[i].kind;
 
-		needs[kind] = true;
-		for (size_t k = 0; k < ARRAY_LEN(by_event); k++) {
-			bool is_kprobe = kind >= TRIGGER_KPROBE;
-
-			snprintf(name, sizeof(name), "on_%s_%u", by_event[k],
-				 i);
-			bpf_program__set_autoload(
-				bpf_object__find_program_by_name(skel->obj,
-								 name),
-				kind == TRIGGER_TRACEPOINT
-					? k < 2
-					: is_kprobe && k == 2);
+		if (kind == TRIGGER_TRACEPOINT) {
+			load_for_event(skel, "raw", i);
+			load_for_event(skel, "tracepoint", i);
 		}
+		if (kind == TRIGGER_KPROBE || kind == TRIGGER_KRETPROBE)
+			load_for_event(skel, "kprobe", i);
 	}
-	bpf_program__set_autoload(skel->progs.on_tick, needs[TRIGGER_TIMER]);
+	bpf_program__set_autoload(skel->progs.on_tick, has(t, TRIGGER_TIMER));
 	bpf_program__set_autoload(skel->progs.on_counter,
-				  needs[TRIGGER_COUNTER]);
+				  has(t, TRIGGER_COUNTER));
 	bpf_program__set_autoload(skel->progs.on_uprobe,
-				  needs[TRIGGER_UPROBE] ||
-					  needs[TRIGGER_URETPROBE] ||
-					  needs[TRIGGER_USDT]);
+				  has(t, TRIGGER_UPROBE) ||
+					  has(t, TRIGGER_URETPROBE) ||
+					  has(t, TRIGGER_USDT));
 	bpf_program__set_autoload(skel->progs.on_switch, any_block(t));
 	bpf_program__set_autoload(skel->progs.sum_open, any_block(t));
-	bpf_program__set_autoload(skel->progs.on_wakeup,
-				  needs[TRIGGER_RUN_QUEUE]);
-	bpf_program__set_autoload(skel->progs.on_wakeup_new,
-				  needs[TRIGGER_RUN_QUEUE]);
+	bpf_program__set_autoload(skel->progs.on_wakeup, has_queue);
+	bpf_program__set_autoload(skel->progs.on_wakeup_new, has_queue);
 }
 
 int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
@@ -157,7 +147,7 @@ int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
 		{ skel->maps.counts_1, 2 * opts->max_stacks },
 		{ skel->maps.samples, opts->ring_bytes },
 		{ skel->maps.tick_scratch, cpus },
-		{ skel->maps.shape_scratches, cpus },
+		{ skel->maps.shape_scratches, opts->shape_by ? cpus : 1 },
 		{ skel->maps.switch_scratch,
 		  any_block(opts->triggers) ? cpus : 1 },
 		{ skel->maps.call_scratch, slots },

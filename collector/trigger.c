@@ -103,6 +103,15 @@ uint32_t triggers_find(const struct triggers *t, enum trigger_kind kind)
 	return WEFT_NO_EVENT;
 }
 
+bool triggers_any(const struct triggers *t,
+		  bool (*is)(const struct trigger *trigger))
+{
+	for (uint32_t i = 0; i < t->n; i++)
+		if (is(&t->trigger[i]))
+			return true;
+	return false;
+}
+
 static void trigger_release(struct trigger *t)
 {
 	free(t->name);

@@ -62,6 +62,10 @@ void triggers_release(struct triggers *t);
 /* The number of the first trigger of a kind, or WEFT_NO_EVENT. */
 uint32_t triggers_find(const struct triggers *t, enum trigger_kind kind);
 
+/* Whether one of them is such as is() says. */
+bool triggers_any(const struct triggers *t,
+		  bool (*is)(const struct trigger *trigger));
+
 bool trigger_is_perf_event(const struct trigger *t); /* timer or counter */
 bool trigger_is_call(const struct trigger *t);
 
