@@ -70,6 +70,14 @@ static __always_inline __u64 dtv_slot(const struct weft_context_entry *e,
 	return block + slot->offset;
 }
 
+/* Where a thread's own slot is. As dtv_slot(). */
+static __always_inline __u64 slot_address(const struct weft_context_entry *e,
+					  const struct weft_context_slot *slot,
+					  __u64 tp, __u8 *status)
+{
+	return slot->module ? dtv_slot(e, slot, tp, status) : tp + slot->offset;
+}
+
 /* What the record has of attributes, as far as there is room. */
 static __always_inline void read_attributes(__u64 record, __u32 size,
 					    struct weft_sample_attributes *a)
@@ -179,9 +187,7 @@ static __always_inline __u8 read_own(struct task_struct *task,
 	if (!tp)
 		return WEFT_CTX_E_TP;
 	for (int i = 0; i < WEFT_MAX_CONTEXT_SLOTS && i < e->n_slots; i++) {
-		const struct weft_context_slot *slot = &e->slot[i];
-		__u64 address = slot->module ? dtv_slot(e, slot, tp, &status)
-					     : tp + slot->offset;
+		__u64 address = slot_address(e, &e->slot[i], tp, &status);
 
 		if (!address)
 			continue;
@@ -220,9 +226,7 @@ static __always_inline __u8 read_context(struct task_struct *task,
 	bool is_without;
 	__u8 status;
 
-	/* An io_uring worker inherits its creator's thread pointer. */
-	if (task->flags &
-	    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
+	if (kern_is_worker(task))
 		return WEFT_CTX_SKIPPED_WORKER;
 	status = read_own(task, s, &is_without);
 	if (status != WEFT_CTX_OK && may_ask_obi(status, is_without) &&

@@ -52,12 +52,6 @@ struct probe_arguments {
 	__u64 trace, low, span;
 };
 
-static __always_inline void id_from_number(__u8 out[8], __u64 n)
-{
-	for (int i = 0; i < 8; i++)
-		out[i] = n >> (56 - 8 * i);
-}
-
 /* An ID of n bytes (16: trace, 8: span) from an argument. */
 static __always_inline __u8 probe_id(__u8 form, __u64 argument, int n,
 				     __u8 *out)
@@ -75,7 +69,7 @@ static __always_inline __u8 probe_id(__u8 form, __u64 argument, int n,
 		return id_from_hex(text, n, out) ? WEFT_CTX_OK
 						 : WEFT_CTX_MALFORMED;
 	default:
-		id_from_number(out, argument);
+		id_from_number(argument, out);
 		return WEFT_CTX_OK;
 	}
 }
@@ -87,8 +81,8 @@ static __always_inline __u8 probe_ids(const struct probe_arguments *a,
 	__u8 status;
 
 	if (p->trace_form == WEFT_FORM_NUMBER) {
-		id_from_number(c->trace_id, a->trace);
-		id_from_number(c->trace_id + 8, a->low);
+		id_from_number(a->trace, c->trace_id);
+		id_from_number(a->low, c->trace_id + 8);
 		status = WEFT_CTX_OK;
 	} else if (!a->trace) {
 		return WEFT_CTX_NULL;

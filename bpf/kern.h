@@ -144,6 +144,15 @@ enum {
 	KERN_PF_KTHREAD = 0x00200000,
 };
 
+/* A thread of the kernel's own, or one of a user's process that it makes. Of
+ * these io_uring's inherit the creator's thread pointer, and none has user
+ * registers. */
+static __always_inline bool kern_is_worker(const struct task_struct *task)
+{
+	return task->flags &
+	       (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER);
+}
+
 /* How a thread sleeps, include/linux/sched.h */
 enum {
 	KERN_TASK_INTERRUPTIBLE = 0x00000001,

@@ -131,8 +131,7 @@ static __always_inline __u32 shape_attribute(struct task_struct *task,
 	__u64 tp = task->thread.fsbase, record;
 	__u8 status;
 
-	if (!s || task->flags & (KERN_PF_KTHREAD | KERN_PF_IO_WORKER |
-				 KERN_PF_USER_WORKER))
+	if (!s || kern_is_worker(task))
 		return 0;
 	if (!e || !is_entry_of(e, who)) {
 		ask_for_context(task, who, epoch);
@@ -141,9 +140,7 @@ static __always_inline __u32 shape_attribute(struct task_struct *task,
 	if (!e->shape_number || !tp)
 		return 0;
 	for (int i = 0; i < WEFT_MAX_CONTEXT_SLOTS && i < e->n_slots; i++) {
-		const struct weft_context_slot *slot = &e->slot[i];
-		__u64 address = slot->module ? dtv_slot(e, slot, tp, &status)
-					     : tp + slot->offset;
+		__u64 address = slot_address(e, &e->slot[i], tp, &status);
 
 		if (address &&
 		    !bpf_probe_read_user(&record, sizeof(record),

@@ -16,9 +16,7 @@ int list_threads(struct bpf_iter__task *ctx)
 
 	/* Workers of the kernel have no context of their own, as when they are
 	 * sampled. */
-	if (!task || (__u32)task->tgid != wanted_pid ||
-	    task->flags &
-		    (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER))
+	if (!task || (__u32)task->tgid != wanted_pid || kern_is_worker(task))
 		return 0;
 	found.tid = task->pid;
 	found.pointer = task->thread.fsbase;

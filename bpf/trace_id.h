@@ -58,6 +58,14 @@ static inline __attribute__((always_inline)) bool id_from_hex(const __u8 *text,
 	return !bad;
 }
 
+/* Of 8 bytes, as numbers are printed: the highest first. */
+static inline __attribute__((always_inline)) void id_from_number(__u64 n,
+								 __u8 *out)
+{
+	for (int i = 0; i < 8; i++)
+		out[i] = n >> (56 - 8 * i);
+}
+
 static inline __attribute__((always_inline)) bool
 id_from_decimal(const __u8 *text, __u64 size, __u8 *out)
 {
@@ -75,8 +83,7 @@ id_from_decimal(const __u8 *text, __u64 size, __u8 *out)
 			       (value == ~0ULL / 10 && digit > ~0ULL % 10);
 		value = value * 10 + digit;
 	}
-	for (int i = 0; i < ID_SPAN_BYTES; i++)
-		out[i] = value >> (56 - 8 * i);
+	id_from_number(value, out);
 	return !bad;
 }
 

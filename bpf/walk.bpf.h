@@ -297,8 +297,7 @@ static __always_inline struct weft_stack_key walk(void *ctx, bool in_kernel,
 		walk_kernel(ctx, w);
 	/* Workers of io_uring have a user's memory, but no user registers. */
 	if (config.user_stacks && task->mm &&
-	    !(task->flags & (KERN_PF_EXITING | KERN_PF_KTHREAD |
-			     KERN_PF_IO_WORKER | KERN_PF_USER_WORKER)))
+	    !(task->flags & KERN_PF_EXITING) && !kern_is_worker(task))
 		walk_user(task, w, epoch,
 			  in_kernel ? walk_from_kernel(task, &w->unwind)
 				    : walk_from_user(regs, &w->unwind));
