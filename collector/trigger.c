@@ -237,6 +237,17 @@ static int fail_form(const struct prefix *p, const char *text,
 			 p->word, text);
 }
 
+/* What stands after the last colon, cut off; NULL: there is none. */
+static char *cut_last(char *text)
+{
+	char *colon = strrchr(text, ':');
+
+	if (!colon)
+		return NULL;
+	*colon = '\0';
+	return colon + 1;
+}
+
 /* What follows the prefix; a path may hold colons, what follows it does not.
  */
 static int take_call(struct trigger *t, const struct prefix *p,
@@ -246,29 +257,15 @@ static int take_call(struct trigger *t, const struct prefix *p,
 			p->kind == TRIGGER_URETPROBE || p->kind == TRIGGER_USDT;
 	bool has_scope =
 		p->kind == TRIGGER_TRACEPOINT || p->kind == TRIGGER_USDT;
-	char *symbol, *scope = NULL, *path = NULL, *rest = NULL;
+	char *symbol, *scope, *rest = NULL;
 	int rc = copy(&rest, text, err);
 
 	if (rc)
 		return rc;
-	symbol = rest;
-	if (has_path || has_scope) {
-		symbol = strrchr(rest, ':');
-		if (!symbol)
-			goto wrong;
-		*symbol++ = '\0';
-		path = rest;
-	}
-	if (has_scope) {
-		scope = has_path ? strrchr(rest, ':') : rest;
-		if (!scope)
-			goto wrong;
-		if (has_path)
-			*scope++ = '\0';
-		else
-			path = NULL;
-	}
-	if (!*symbol || (path && !*path) || (scope && !*scope))
+	/* From the end; rest stays what comes first, whatever that is. */
+	symbol = has_path || has_scope ? cut_last(rest) : rest;
+	scope = has_path && has_scope ? cut_last(rest) : rest;
+	if (!symbol || !*symbol || !scope || !*scope || !*rest)
 		goto wrong;
 	t->kind = p->kind;
 	if (p->kind == TRIGGER_UPROBE || p->kind == TRIGGER_KPROBE)
@@ -276,9 +273,9 @@ static int take_call(struct trigger *t, const struct prefix *p,
 	if (rc)
 		goto wrong;
 	rc = copy(&t->symbol, symbol, err);
-	if (!rc && path)
-		rc = copy_path(&t->path, path, err);
-	if (!rc && scope)
+	if (!rc && has_path)
+		rc = copy_path(&t->path, rest, err);
+	if (!rc && has_scope)
 		rc = copy(&t->scope, scope, err);
 	free(rest);
 	return rc;
@@ -301,9 +298,8 @@ static bool is_raw(const char *text, uint64_t *config)
 
 static int fail_unknown(const char *text, struct weft_err *err)
 {
-	const char *names[ARRAY_LEN(counters) + ARRAY_LEN(prefixes) + 5] = {
-		"cpu-clock", "off-cpu", "run-queue", "wall"
-	};
+	const char *names[ARRAY_LEN(counters) + 5] = { "cpu-clock", "off-cpu",
+						       "run-queue", "wall" };
 	const char *near;
 	size_t n = 4;
 
