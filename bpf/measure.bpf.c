@@ -318,15 +318,13 @@ static __always_inline int enter(__u64 sp, const __u64 *arg)
 		.thread = bpf_get_current_pid_tgid(),
 		.sp = sp,
 	};
-	struct measure_call call = {
-		.thread_start_ns = task->start_boottime,
-		.entered_ns = bpf_ktime_get_ns(),
-	};
+	struct measure_call call = { .thread_start_ns = task->start_boottime };
 	__u32 epoch = current_epoch;
 	long rc;
 
 	if (!is_target(task))
 		return 0;
+	call.entered_ns = bpf_ktime_get_ns();
 	note(epoch, MEASURE_ENTERED);
 	if (plan.uses_args)
 		__builtin_memcpy(call.arg, arg, sizeof(call.arg));
