@@ -251,17 +251,22 @@ static __always_inline bool add(struct measure_value *all, __u64 v)
 	return true;
 }
 
+static __always_inline struct measure_value *
+value_find(__u32 epoch, const struct measure_key *key)
+{
+	return epoch % WEFT_EPOCHS ? bpf_map_lookup_elem(&values_1, key)
+				   : bpf_map_lookup_elem(&values_0, key);
+}
+
 /* The key's value on this CPU; NULL: noted why not. */
 static __always_inline struct measure_value *
 value_of(__u32 epoch, const struct measure_key *key)
 {
-	struct measure_value *v;
+	struct measure_value *v = value_find(epoch, key);
 	__u32 zero = 0;
 	void *first;
 	long rc;
 
-	v = epoch % WEFT_EPOCHS ? bpf_map_lookup_elem(&values_1, key)
-				: bpf_map_lookup_elem(&values_0, key);
 	if (v)
 		return v;
 	first = bpf_map_lookup_elem(&nothing, &zero);
@@ -270,8 +275,7 @@ value_of(__u32 epoch, const struct measure_key *key)
 	rc = epoch % WEFT_EPOCHS
 		     ? bpf_map_update_elem(&values_1, key, first, BPF_NOEXIST)
 		     : bpf_map_update_elem(&values_0, key, first, BPF_NOEXIST);
-	v = epoch % WEFT_EPOCHS ? bpf_map_lookup_elem(&values_1, key)
-				: bpf_map_lookup_elem(&values_0, key);
+	v = value_find(epoch, key);
 	if (!v)
 		note(epoch,
 		     rc == -KERN_E2BIG ? MEASURE_KEYS_FULL : MEASURE_BUSY);
@@ -359,24 +363,15 @@ static __always_inline bool leave(__u64 sp, struct moment *m)
 	return true;
 }
 
-/* Registers of a system call's arguments, and of a function's. */
-static __always_inline void read_syscall(const struct pt_regs *regs, __u64 *arg)
+/* Arguments from registers; the fourth is where they differ: of a function in
+ * rcx, of a system call in r10. */
+static __always_inline void read_arguments(const struct pt_regs *regs,
+					   __u64 fourth, __u64 *arg)
 {
 	arg[0] = regs->rdi;
 	arg[1] = regs->rsi;
 	arg[2] = regs->rdx;
-	arg[3] = regs->r10;
-	arg[4] = regs->r8;
-	arg[5] = regs->r9;
-}
-
-static __always_inline void read_function(const struct pt_regs *regs,
-					  __u64 *arg)
-{
-	arg[0] = regs->rdi;
-	arg[1] = regs->rsi;
-	arg[2] = regs->rdx;
-	arg[3] = regs->rcx;
+	arg[3] = fourth;
 	arg[4] = regs->r8;
 	arg[5] = regs->r9;
 }
@@ -398,7 +393,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 	if (!is_syscall(number))
 		return 0;
 	if (plan.uses_args)
-		read_syscall(regs, m.arg);
+		read_arguments(regs, regs->r10, m.arg);
 	if (plan.pairs)
 		return enter(0, m.arg);
 	return is_wanted(epoch) ? measure(epoch, &m) : 0;
@@ -414,7 +409,7 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long retval)
 		return 0;
 	/* But for rax the registers are still those of the beginning. */
 	if (plan.uses_args)
-		read_syscall(regs, m.arg);
+		read_arguments(regs, regs->r10, m.arg);
 	if (plan.pairs && !leave(0, &m))
 		return note(epoch, MEASURE_NO_ENTRY);
 	return measure(epoch, &m);
@@ -448,7 +443,7 @@ int on_entry(struct pt_regs *regs)
 	__u32 epoch = current_epoch;
 
 	if (plan.uses_args)
-		read_function(regs, m.arg);
+		read_arguments(regs, regs->rcx, m.arg);
 	if (plan.pairs)
 		return enter(regs->rsp, m.arg);
 	return is_wanted(epoch) ? measure(epoch, &m) : 0;
