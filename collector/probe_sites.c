@@ -3,15 +3,14 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "collector/confined.h"
 #include "collector/elf_file.h"
-#include "collector/grow.h"
 #include "collector/privilege.h"
 #include "collector/probe_sites.h"
+#include "collector/words.h"
 
 enum {
 	NAME_BYTES = 256, /* of one that is suggested */
@@ -45,23 +44,14 @@ struct search {
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t n_segments;
 	struct answer *answer;
-	char **names; /* owned, each too: what there is */
-	size_t n_names, names_room;
+	struct words names; /* what there is */
 };
 
 static int add_name(struct search *s, const char *provider, const char *name)
 {
-	char *text;
-
-	if (s->n_names >= NAMES_MAX)
+	if (s->names.n >= NAMES_MAX)
 		return 0; /* that many nobody reads */
-	if (GROW(s->names, s->n_names + 2, s->names_room) ||
-	    asprintf(&text, "%s%s%s", provider ? provider : "",
-		     provider ? ":" : "", name) < 0)
-		return -ENOMEM;
-	s->names[s->n_names++] = text;
-	s->names[s->n_names] = NULL; /* for weft_nearest() */
-	return 0;
+	return words_add(&s->names, provider, name);
 }
 
 static void add_site(struct search *s, uint64_t vaddr, uint64_t semaphore)
@@ -213,22 +203,17 @@ static int look(struct search *s)
 	return rc;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 static void print_names(struct search *s)
 {
 	char safe[4096];
 
-	if (s->n_names)
-		qsort(s->names, s->n_names, sizeof(*s->names), compare_names);
-	for (size_t i = 0; i < s->n_names; i++) {
-		if (i && !strcmp(s->names[i], s->names[i - 1]))
+	words_sort(&s->names);
+	for (size_t i = 0; i < s->names.n; i++) {
+		const char *name = s->names.word[i];
+
+		if (i && !strcmp(name, s->names.word[i - 1]))
 			continue;
-		weft_sanitize(safe, sizeof(safe), s->names[i],
-			      strlen(s->names[i]));
+		weft_sanitize(safe, sizeof(safe), name, strlen(name));
 		puts(safe);
 	}
 	fflush(stdout);
@@ -242,8 +227,7 @@ static void suggest(struct search *s)
 	snprintf(wanted, sizeof(wanted), "%s%s%s",
 		 s->q->provider ? s->q->provider : "",
 		 s->q->provider ? ":" : "", s->q->name);
-	near = s->names ? weft_nearest(wanted, (const char *const *)s->names)
-			: NULL;
+	near = words_nearest(&s->names, wanted);
 	if (near)
 		weft_sanitize(s->answer->near, sizeof(s->answer->near), near,
 			      strlen(near));
@@ -265,7 +249,7 @@ static int find(struct search *s, struct elf_file *file)
 		return -ENOEXEC;
 	s->file = file;
 	rc = look(s);
-	answer->has_names = s->n_names > 0;
+	answer->has_names = s->names.n > 0;
 	if (!rc && !q->prints && !answer->sites.n)
 		suggest(s);
 	return rc;

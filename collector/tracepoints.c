@@ -3,13 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/grow.h"
 #include "collector/tracefs.h"
 #include "collector/tracepoints.h"
+#include "collector/words.h"
 
 int tracepoints_open(struct weft_err *err)
 {
@@ -38,30 +37,6 @@ static int look_up(int events, const char *category, const char *name)
 	return faccessat(events, path, F_OK, AT_EACCESS) ? -errno : 0;
 }
 
-struct names {
-	char **name; /* owned, each too */
-	size_t n, room;
-};
-
-static void list_release(struct names *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->name[i]);
-	free(l->name);
-	*l = (struct names){ 0 };
-}
-
-static int list_add(struct names *l, const char *category, const char *name)
-{
-	char *text;
-
-	if (GROW(l->name, l->n + 1, l->room) ||
-	    asprintf(&text, "%s:%s", category, name) < 0)
-		return -ENOMEM;
-	l->name[l->n++] = text;
-	return 0;
-}
-
 static DIR *open_directory(int at, const char *path)
 {
 	int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,7 +47,7 @@ static DIR *open_directory(int at, const char *path)
 	return dir;
 }
 
-static int list_category(struct names *l, int events, const char *category)
+static int list_category(struct words *l, int events, const char *category)
 {
 	DIR *dir = open_directory(events, category);
 	const struct dirent *entry;
@@ -80,18 +55,13 @@ static int list_category(struct names *l, int events, const char *category)
 
 	while (dir && !rc && (entry = readdir(dir)))
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
-			rc = list_add(l, category, entry->d_name);
+			rc = words_add(l, category, entry->d_name);
 	if (dir)
 		closedir(dir);
 	return rc;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static int list_all(struct names *l, int events)
+static int list_all(struct words *l, int events)
 {
 	DIR *dir = open_directory(events, ".");
 	const struct dirent *entry;
@@ -104,26 +74,19 @@ static int list_all(struct names *l, int events)
 			rc = list_category(l, events, entry->d_name);
 	if (dir)
 		closedir(dir);
-	/* The last one ends the list for weft_nearest(). */
-	if (!rc)
-		rc = GROW(l->name, l->n + 1, l->room) ? -ENOMEM : 0;
-	if (rc)
-		return rc;
-	l->name[l->n] = NULL;
-	if (l->n)
-		qsort(l->name, l->n, sizeof(*l->name), compare_names);
-	return 0;
+	words_sort(l);
+	return rc;
 }
 
 int tracepoints_each(int events, void (*fn)(void *ctx, const char *name),
 		     void *ctx, struct weft_err *err)
 {
-	struct names l = { 0 };
+	struct words l = { 0 };
 	int rc = list_all(&l, events);
 
 	for (size_t i = 0; i < l.n && !rc; i++)
-		fn(ctx, l.name[i]);
-	list_release(&l);
+		fn(ctx, l.word[i]);
+	words_release(&l);
 	return rc ? weft_fail(err, rc, "cannot list tracepoints: %s",
 			      strerror(-rc))
 		  : 0;
@@ -133,7 +96,7 @@ int tracepoints_check(int events, const char *category, const char *name,
 		      struct weft_err *err)
 {
 	int rc = look_up(events, category, name);
-	struct names l = { 0 };
+	struct words l = { 0 };
 	const char *near = NULL;
 	char wanted[512];
 
@@ -144,12 +107,12 @@ int tracepoints_check(int events, const char *category, const char *name,
 			  : 0;
 	snprintf(wanted, sizeof(wanted), "%s:%s", category, name);
 	if (!list_all(&l, events))
-		near = weft_nearest(wanted, (const char *const *)l.name);
+		near = words_nearest(&l, wanted);
 	rc = weft_fail(
 		err, -ENOENT,
 		"this kernel has no tracepoint '%s'%s%s%s (`weft list tracepoints`)",
 		wanted, near ? "; did you mean '" : "", near ? near : "",
 		near ? "'?" : "");
-	list_release(&l);
+	words_release(&l);
 	return rc;
 }
