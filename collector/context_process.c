@@ -156,6 +156,16 @@ static void keep_resource(struct process_context *out,
 	}
 }
 
+/* Nothing is known. Not the whole structure, which is large. */
+static void clear(struct process_context *out, enum inspect_context_state state)
+{
+	out->state = state;
+	out->service[0] = '\0';
+	out->schema[0] = '\0';
+	out->tp_offset = 0;
+	out->n_texts = out->n_pool = 0;
+}
+
 void context_decode(const uint8_t *payload, size_t size,
 		    struct process_context *out)
 {
@@ -163,11 +173,7 @@ void context_decode(const uint8_t *payload, size_t size,
 		otel__process_context__unpack(NULL, size, payload);
 	const char *schema;
 
-	out->service[0] = '\0';
-	out->schema[0] = '\0';
-	out->tp_offset = 0;
-	out->n_texts = out->n_pool = 0;
-	out->state = INSPECT_CONTEXT_BAD_HEADER;
+	clear(out, INSPECT_CONTEXT_BAD_HEADER);
 	if (!context)
 		return;
 	keep_keys(out, context);
@@ -218,10 +224,8 @@ int context_read_process(const struct procfs *proc, struct process_context *out)
 	struct procfs_mapping line;
 	int rc = procfs_maps_open(&maps, proc);
 
-	out->state = INSPECT_CONTEXT_NO_MAPPING;
-	out->service[0] = '\0';
+	clear(out, INSPECT_CONTEXT_NO_MAPPING);
 	out->published_ns = 0;
-	out->n_texts = 0;
 	if (rc)
 		return rc;
 	for (int i = 0; i < LINES_MAX; i++) {
