@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <gelf.h>
-#include <unistd.h>
-
 #include "collector/context_fallback.h"
 #include "collector/context_go.h"
 #include "collector/context_modules.h"
@@ -17,38 +14,6 @@ static const char elastic_variable[] =
 static const char labels_variable[] = "custom_labels_current_set";
 static const char labels_version[] = "custom_labels_abi_version";
 
-/* Find an exported object of a module: its address in the process. */
-static bool find_object(const struct procfs *proc, const struct module *module,
-			const char *name, uint64_t *addr)
-{
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	struct elf_dynamic_symbol symbol;
-	struct elf_file file;
-	struct file_key key;
-	GElf_Ehdr ehdr;
-	bool is_found;
-	int fd = module_open_reference(proc, module, &key);
-	int rc;
-
-	if (fd < 0)
-		return false;
-	rc = elf_file_open(&file, fd, &key);
-	close(fd);
-	if (rc)
-		return false;
-	is_found = !context_find_dynamic(&file, name, &symbol) &&
-		   elf_file_segments(&file, segments) &&
-		   gelf_getehdr(file.elf, &ehdr);
-	if (is_found && ehdr.e_type == ET_EXEC)
-		*addr = symbol.value;
-	else if (is_found)
-		*addr = symbol.value + module->start -
-			(segments[0].vaddr & ~(page - 1));
-	elf_file_close(&file);
-	return is_found;
-}
-
 /* Whether the labels are laid out as we know: no module says otherwise, and
  * one says so. */
 static bool has_known_labels(const struct procfs *proc)
@@ -63,8 +28,8 @@ static bool has_known_labels(const struct procfs *proc)
 		uint64_t addr;
 
 		if (!modules.module[i].has_code ||
-		    !find_object(proc, &modules.module[i], labels_version,
-				 &addr))
+		    module_find_object(proc, &modules.module[i], labels_version,
+				       &addr))
 			continue;
 		if (procfs_read_memory(proc, addr, &version, sizeof(version)) ||
 		    version != LABELS_VERSION)

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <unistd.h>
 
-#include "collector/context_elf.h"
 #include "collector/context_glibc.h"
 
 enum {
@@ -22,33 +20,13 @@ struct debug_head {
 	uint64_t map;
 };
 
-/* Find an exported object of a loaded module: its address in the process. */
+/* Of a module that may not be there. */
 static int find_object(const struct procfs *proc, const struct modules *modules,
 		       size_t at, const char *name, uint64_t *addr)
 {
-	const struct module *module = &modules->module[at];
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	struct elf_dynamic_symbol symbol;
-	struct elf_file file;
-	struct file_key key;
-	int fd, rc;
-
-	if (at >= modules->n)
-		return -ENOENT;
-	fd = module_open_reference(proc, module, &key);
-	if (fd < 0)
-		return fd;
-	rc = elf_file_open(&file, fd, &key);
-	close(fd);
-	if (rc)
-		return rc;
-	rc = context_find_dynamic(&file, name, &symbol);
-	if (!rc && !elf_file_segments(&file, segments))
-		rc = -EPROTO;
-	if (!rc)
-		*addr = symbol.value + module_bias(module, segments[0].vaddr);
-	elf_file_close(&file);
-	return rc;
+	return at < modules->n ? module_find_object(proc, &modules->module[at],
+						    name, addr)
+			       : -ENOENT;
 }
 
 /* Where a field is in its structure, by the object that says so. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <gelf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "collector/context_elf.h"
 #include "collector/context_modules.h"
 
 enum {
@@ -114,4 +116,34 @@ int module_open_reference(const struct procfs *proc,
 	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64,
 		 module->start, module->end);
 	return elf_open_reference(proc->dir, name, 0, key);
+}
+
+int module_find_object(const struct procfs *proc, const struct module *module,
+		       const char *name, uint64_t *addr)
+{
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	struct elf_dynamic_symbol symbol;
+	struct elf_file file;
+	struct file_key key;
+	GElf_Ehdr ehdr;
+	int fd = module_open_reference(proc, module, &key);
+	int rc;
+
+	if (fd < 0)
+		return fd;
+	rc = elf_file_open(&file, fd, &key);
+	close(fd);
+	if (rc)
+		return rc;
+	rc = context_find_dynamic(&file, name, &symbol);
+	if (!rc && (!elf_file_segments(&file, segments) ||
+		    !gelf_getehdr(file.elf, &ehdr)))
+		rc = -EPROTO;
+	if (!rc)
+		*addr = symbol.value;
+	/* An executable may be loaded where it says. */
+	if (!rc && ehdr.e_type != ET_EXEC)
+		*addr += module_bias(module, segments[0].vaddr);
+	elf_file_close(&file);
+	return rc;
 }

@@ -43,4 +43,9 @@ uint64_t module_bias(const struct module *module, uint64_t first_vaddr);
 int module_open_reference(const struct procfs *proc,
 			  const struct module *module, struct file_key *key);
 
+/* Find an object that it exports: its address in the process. Returns 0,
+ * -ENOENT, or another negative errno. */
+int module_find_object(const struct procfs *proc, const struct module *module,
+		       const char *name, uint64_t *addr) MUST_CHECK;
+
 #endif
