@@ -16,20 +16,18 @@ static const char labels_version[] = "custom_labels_abi_version";
 
 /* Whether the labels are laid out as we know: no module says otherwise, and
  * one says so. */
-static bool has_known_labels(const struct procfs *proc)
+static bool has_known_labels(const struct procfs *proc,
+			     const struct modules *modules)
 {
-	static struct modules modules;
 	bool is_known = false;
 
-	if (modules_read(&modules, proc))
-		return false;
-	for (size_t i = 0; i < modules.n; i++) {
+	for (size_t i = 0; i < modules->n; i++) {
 		uint32_t version;
 		uint64_t addr;
 
-		if (!modules.module[i].has_code ||
-		    module_find_object(proc, &modules.module[i], labels_version,
-				       &addr))
+		if (!modules->module[i].has_code ||
+		    module_find_object(proc, &modules->module[i],
+				       labels_version, &addr))
 			continue;
 		if (procfs_read_memory(proc, addr, &version, sizeof(version)) ||
 		    version != LABELS_VERSION)
@@ -43,20 +41,23 @@ int context_find_fallback(const struct procfs *proc,
 			  struct weft_context_entry *entry,
 			  enum inspect_context_state *state)
 {
+	static struct modules modules;
 	int rc = context_find_go(proc, entry, state);
 
 	if (rc || *state != INSPECT_CONTEXT_NO_MAPPING)
 		return rc;
-	rc = context_find_slots(proc, elastic_variable, entry, state);
-	if (rc || *state != INSPECT_CONTEXT_NO_SYMBOL) {
-		entry->source = WEFT_SOURCE_ELASTIC;
+	rc = modules_read(&modules, proc);
+	if (rc)
 		return rc;
-	}
-	rc = context_find_slots(proc, labels_variable, entry, state);
+	context_find_slots(proc, &modules, elastic_variable, entry, state);
+	entry->source = WEFT_SOURCE_ELASTIC;
+	if (*state != INSPECT_CONTEXT_NO_SYMBOL)
+		return 0;
+	context_find_slots(proc, &modules, labels_variable, entry, state);
 	entry->source = WEFT_SOURCE_LABELS;
 	if (*state == INSPECT_CONTEXT_NO_SYMBOL)
 		*state = INSPECT_CONTEXT_NO_MAPPING;
-	else if (!rc && !has_known_labels(proc))
+	else if (!has_known_labels(proc, &modules))
 		*state = INSPECT_CONTEXT_UNSUPPORTED;
-	return rc;
+	return 0;
 }

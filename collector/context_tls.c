@@ -43,8 +43,8 @@ static size_t known_next;
 
 struct search {
 	const struct procfs *proc;
-	const char *name; /* of the variable */
-	struct modules modules;
+	const struct modules *modules;
+	const char *name;           /* of the variable */
 	struct file_key executable; /* inode 0: not known */
 };
 
@@ -177,11 +177,11 @@ static bool resolve_descriptor(const struct search *search,
 		out->offset = (int64_t)got[1] + shift;
 		return is_offset(out->offset);
 	case TLS_ARGUMENT_POINTER:
-		if (search->modules.libc == LIBC_NONE || words[2] > UINT32_MAX)
+		if (search->modules->libc == LIBC_NONE || words[2] > UINT32_MAX)
 			return false;
 		out->module = (uint32_t)words[0];
 		out->offset = (int64_t)words[1] + shift;
-		if (search->modules.libc == LIBC_GLIBC)
+		if (search->modules->libc == LIBC_GLIBC)
 			out->min_gen = (uint32_t)words[2];
 		return out->offset >= 0 && is_offset(out->offset);
 	case TLS_ARGUMENT_UNKNOWN:
@@ -194,12 +194,12 @@ static bool resolve_module(const struct search *search, uint64_t module,
 			   uint64_t offset, struct weft_context_slot *out)
 {
 	if (!module || module > MODULE_ID_MAX || offset >= block_bytes_max ||
-	    search->modules.libc == LIBC_NONE)
+	    search->modules->libc == LIBC_NONE)
 		return false;
 	out->module = (uint32_t)module;
 	out->offset = (int64_t)offset;
-	return search->modules.libc == LIBC_MUSL ||
-	       !glibc_find_generation(search->proc, &search->modules, module,
+	return search->modules->libc == LIBC_MUSL ||
+	       !glibc_find_generation(search->proc, search->modules, module,
 				      &out->min_gen);
 }
 
@@ -212,8 +212,8 @@ static bool resolve_by_name(const struct search *search,
 {
 	struct glibc_block block;
 
-	if (search->modules.libc != LIBC_GLIBC ||
-	    glibc_find_block(search->proc, &search->modules,
+	if (search->modules->libc != LIBC_GLIBC ||
+	    glibc_find_block(search->proc, search->modules,
 			     find_bias(module, v), &block))
 		return false;
 	if (!block.is_static)
@@ -312,26 +312,22 @@ static void add_slot(struct weft_context_entry *entry,
 		entry->n_slots++;
 }
 
-int context_find_slots(const struct procfs *proc, const char *name,
-		       struct weft_context_entry *entry,
-		       enum inspect_context_state *state)
+void context_find_slots(const struct procfs *proc,
+			const struct modules *modules, const char *name,
+			struct weft_context_entry *entry,
+			enum inspect_context_state *state)
 {
-	static struct search search;
-	int rc = modules_read(&search.modules, proc);
+	struct search search = { .proc = proc,
+				 .modules = modules,
+				 .name = name };
+	int fd = elf_open_reference(proc->dir, "exe", 0, &search.executable);
 	bool is_defined = false;
-	int fd;
 
 	*entry = (struct weft_context_entry){ 0 };
-	if (rc)
-		return rc;
-	search.proc = proc;
-	search.name = name;
-	search.executable = (struct file_key){ 0 };
-	fd = elf_open_reference(proc->dir, "exe", 0, &search.executable);
 	if (fd >= 0)
 		close(fd);
-	for (size_t i = 0; i < search.modules.n; i++) {
-		const struct module *module = &search.modules.module[i];
+	for (size_t i = 0; i < modules->n; i++) {
+		const struct module *module = &modules->module[i];
 		struct weft_context_slot slot;
 		struct tls_variable variable;
 		bool is_executable;
@@ -345,7 +341,7 @@ int context_find_slots(const struct procfs *proc, const char *name,
 		if (resolve(&search, module, &variable, is_executable, &slot))
 			add_slot(entry, &slot, is_executable);
 	}
-	describe_vector(entry, search.modules.libc);
+	describe_vector(entry, modules->libc);
 	for (int i = 0; i < entry->n_slots; i++) {
 		if (entry->slot[i].module)
 			entry->kind = WEFT_CONTEXT_DTV;
@@ -355,5 +351,4 @@ int context_find_slots(const struct procfs *proc, const char *name,
 	*state = entry->n_slots ? INSPECT_CONTEXT_FOUND
 		 : is_defined   ? INSPECT_CONTEXT_UNRESOLVED
 				: INSPECT_CONTEXT_NO_SYMBOL;
-	return 0;
 }

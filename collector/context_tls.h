@@ -4,6 +4,7 @@
 #define WEFT_CONTEXT_TLS_H
 
 #include "collector/context_elf.h"
+#include "collector/context_modules.h"
 
 /* The variable of the OTEP. */
 #define CONTEXT_VARIABLE "otel_thread_ctx_v1"
@@ -11,13 +12,14 @@
 /*
  * Find up to WEFT_MAX_CONTEXT_SLOTS places of the variable name (borrowed for
  * good: it is remembered by files): in the executable first, then in the order
- * of the mappings. Sets *state to FOUND (slots in *entry, whose process and
- * source are the caller's to set), NO_SYMBOL or UNRESOLVED. Returns 0, or a
- * negative errno where /proc did not let us look.
+ * of the mappings, which modules were read from. Sets *state to FOUND (slots in
+ * *entry, whose process and source are the caller's to set), NO_SYMBOL or
+ * UNRESOLVED.
  */
-int context_find_slots(const struct procfs *proc, const char *name,
-		       struct weft_context_entry *entry,
-		       enum inspect_context_state *state) MUST_CHECK;
+void context_find_slots(const struct procfs *proc,
+			const struct modules *modules, const char *name,
+			struct weft_context_entry *entry,
+			enum inspect_context_state *state);
 
 /* Use the offset that a process tells of itself. False for one that cannot
  * be; *entry is then as it was. */

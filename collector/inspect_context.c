@@ -13,12 +13,16 @@
 static int find(const struct procfs *proc, struct process_context *context,
 		struct weft_context_entry *entry)
 {
+	static struct modules modules;
 	enum inspect_context_state state;
 	int rc = context_read_process(proc, context);
 
-	if (!rc && context->state == INSPECT_CONTEXT_FOUND)
-		rc = context_find_slots(proc, CONTEXT_VARIABLE, entry,
-					&context->state);
+	if (!rc && context->state == INSPECT_CONTEXT_FOUND) {
+		rc = modules_read(&modules, proc);
+		if (!rc)
+			context_find_slots(proc, &modules, CONTEXT_VARIABLE,
+					   entry, &context->state);
+	}
 	/* What it says of itself is the last resort. */
 	if (!rc && context->state == INSPECT_CONTEXT_NO_SYMBOL &&
 	    context_use_offset(entry, context->tp_offset))

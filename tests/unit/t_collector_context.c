@@ -336,6 +336,7 @@ static void check_records(pid_t pid, const uint64_t pointers[2])
 static void check_live(const char *program, const char *library,
 		       const char *again, enum weft_context_kind kind)
 {
+	static struct modules modules;
 	uint64_t pointer, slot, record, word, pointers[2];
 	enum inspect_context_state found;
 	struct weft_context_entry entry;
@@ -356,8 +357,8 @@ static void check_live(const char *program, const char *library,
 	assert_int_equal(context.state, INSPECT_CONTEXT_FOUND);
 	assert_string_equal(context.service, "ctx");
 	assert_int_not_equal(context.published_ns, 0);
-	assert_int_equal(
-		context_find_slots(&proc, CONTEXT_VARIABLE, &entry, &found), 0);
+	assert_int_equal(modules_read(&modules, &proc), 0);
+	context_find_slots(&proc, &modules, CONTEXT_VARIABLE, &entry, &found);
 	assert_int_equal(found, INSPECT_CONTEXT_FOUND);
 	assert_int_equal(entry.kind, kind);
 	assert_int_equal(entry.n_slots, 1);

@@ -109,13 +109,13 @@ static void ask(pid_t pid, uint64_t pointer, struct weft_context_entry *entry,
 	const struct request request = { .head = &head,
 					 .offsets = &pointer,
 					 .path = "" };
+	static struct modules modules;
 	const struct wire_record *record;
 	struct procfs proc = open_process(pid);
 	struct reply reply = { 0 };
 
-	assert_int_equal(
-		context_find_slots(&proc, CONTEXT_VARIABLE, entry, by_symbol),
-		0);
+	assert_int_equal(modules_read(&modules, &proc), 0);
+	context_find_slots(&proc, &modules, CONTEXT_VARIABLE, entry, by_symbol);
 	procfs_close(&proc);
 	head.process.start_ns = start_ns(pid);
 	assert_int_equal(inspect_op_records(&request, &reply), INSPECT_OK);
