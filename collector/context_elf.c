@@ -54,18 +54,8 @@ struct elf_view {
 static int read_vaddr(const struct elf_view *view, uint64_t vaddr, void *out,
 		      size_t size)
 {
-	for (size_t i = 0; i < view->n_segments; i++) {
-		const struct elf_segment *s = &view->segments[i];
-		uint64_t at = vaddr - s->vaddr;
-
-		if (vaddr < s->vaddr || at > s->file_size ||
-		    size > s->file_size - at)
-			continue;
-		if (s->offset > UINT64_MAX - at)
-			return -EPROTO;
-		return elf_file_read(view->file, out, size, s->offset + at);
-	}
-	return -EPROTO;
+	return elf_read_vaddr(view->file, view->segments, view->n_segments,
+			      vaddr, out, size);
 }
 
 static void take_dynamic(struct dynamic *out, const Elf64_Dyn *dyn)

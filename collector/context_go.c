@@ -98,37 +98,22 @@ int context_go_parse(const uint8_t *bytes, size_t size,
 	return -ENOTSUP;
 }
 
-/* Read what a program would have at an address before it runs. */
-static int read_image(const struct elf_file *file, uint64_t vaddr, void *out,
-		      uint64_t size)
-{
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	size_t n = elf_file_segments(file, segments);
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t at = vaddr - segments[i].vaddr;
-
-		if (vaddr < segments[i].vaddr || at > segments[i].file_size ||
-		    size > segments[i].file_size - at ||
-		    segments[i].offset > UINT64_MAX - at)
-			continue;
-		return elf_file_read(file, out, size, segments[i].offset + at);
-	}
-	return -EPROTO;
-}
-
 /* Go before 1.18 has a pointer to a string, {address, length}. */
 static int read_string(const struct elf_file *file, uint64_t header,
 		       char out[CONTEXT_GO_VERSION_MAX])
 {
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t n = elf_file_segments(file, segments);
 	char text[CONTEXT_GO_VERSION_MAX];
 	uint64_t string[2];
-	int rc = read_image(file, header, string, sizeof(string));
+	int rc = elf_read_vaddr(file, segments, n, header, string,
+				sizeof(string));
 
 	if (!rc && string[1] >= sizeof(text))
 		rc = -EPROTO;
 	if (!rc)
-		rc = read_image(file, string[0], text, string[1]);
+		rc = elf_read_vaddr(file, segments, n, string[0], text,
+				    string[1]);
 	return rc ? -EPROTO : take_text(text, string[1], out);
 }
 

@@ -416,3 +416,19 @@ bool elf_vaddr_to_offset(const struct elf_segment *segments, size_t n,
 	}
 	return false;
 }
+
+int elf_read_vaddr(const struct elf_file *file,
+		   const struct elf_segment *segments, size_t n, uint64_t vaddr,
+		   void *out, uint64_t size)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t at = vaddr - segments[i].vaddr;
+
+		if (vaddr < segments[i].vaddr || at > segments[i].file_size ||
+		    size > segments[i].file_size - at ||
+		    segments[i].offset > UINT64_MAX - at)
+			continue;
+		return elf_file_read(file, out, size, segments[i].offset + at);
+	}
+	return -EPROTO;
+}

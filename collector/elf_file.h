@@ -95,4 +95,10 @@ bool elf_offset_to_vaddr(const struct elf_segment *segments, size_t n,
 bool elf_vaddr_to_offset(const struct elf_segment *segments, size_t n,
 			 uint64_t vaddr, uint64_t *offset);
 
+/* Read what lies at vaddr before the file runs: size bytes, all of them of one
+ * segment in the file. Returns as elf_file_read(). */
+int elf_read_vaddr(const struct elf_file *file,
+		   const struct elf_segment *segments, size_t n, uint64_t vaddr,
+		   void *out, uint64_t size) MUST_CHECK;
+
 #endif

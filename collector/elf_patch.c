@@ -16,27 +16,12 @@ enum {
 	SECTION_PATCHES_MAX = GO_PATCHES_MAX,
 };
 
-static bool read_vaddr(const struct elf_file *file, uint64_t vaddr, void *out,
-		       size_t size)
-{
-	struct elf_segment segments[ELF_SEGMENTS_MAX];
-	size_t n = elf_file_segments(file, segments);
-
-	for (size_t i = 0; i < n; i++) {
-		uint64_t at = vaddr - segments[i].vaddr;
-
-		if (vaddr < segments[i].vaddr || at >= segments[i].file_size ||
-		    segments[i].offset > UINT64_MAX - at)
-			continue;
-		return !elf_file_read(file, out, size, segments[i].offset + at);
-	}
-	return false;
-}
-
 /* Whether the dynamic section is one of a program, or of the loader, which
  * has the name of a library but is where programs begin. */
 static bool is_of_program(const struct elf_file *file, const GElf_Phdr *phdr)
 {
+	struct elf_segment segments[ELF_SEGMENTS_MAX];
+	size_t n_segments = elf_file_segments(file, segments);
 	Elf64_Dyn dyn[DYNAMIC_MAX];
 	uint64_t n = phdr->p_filesz / sizeof(dyn[0]);
 	uint64_t strings = 0, name = 0;
@@ -55,7 +40,8 @@ static bool is_of_program(const struct elf_file *file, const GElf_Phdr *phdr)
 			name = dyn[i].d_un.d_val;
 	}
 	return strings && name && name <= UINT64_MAX - strings &&
-	       read_vaddr(file, strings + name, start, sizeof(start)) &&
+	       !elf_read_vaddr(file, segments, n_segments, strings + name,
+			       start, sizeof(start)) &&
 	       !memcmp(start, "ld-", sizeof(start));
 }
 
