@@ -7,7 +7,6 @@
 #include "collector/table.h"
 
 enum {
-	KEYS_MAX = 256,
 	/* A byte may become \xNN. */
 	VALUE_ROOM = 4 * 255 + 1,
 	TEXT_ROOM = 4096,
@@ -20,7 +19,7 @@ struct pair {
 };
 
 struct texts {
-	char *keys[KEYS_MAX]; /* owned, by number */
+	char *keys[INSPECT_KEYS_MAX]; /* owned, by number */
 	size_t n_keys;
 	struct pair resource[INSPECT_RESOURCE_MAX];
 	size_t n_resource;
@@ -56,7 +55,7 @@ static int add_text(struct texts *t, const struct inspect_context_text *text)
 {
 	struct pair *pair;
 
-	if (text->is_key && t->n_keys < KEYS_MAX) {
+	if (text->is_key && t->n_keys < INSPECT_KEYS_MAX) {
 		t->keys[t->n_keys] = copy_safely(text->key);
 		return t->keys[t->n_keys++] ? 0 : -ENOMEM;
 	}
@@ -168,7 +167,8 @@ void attributes_of_sample(struct attributes *a, struct batch *b,
 			  const uint8_t *bytes, size_t size, uint64_t boot_ns,
 			  struct attributes_lost *lost)
 {
-	size_t last[KEYS_MAX] = { 0 }; /* where the last of a key is, + 1 */
+	/* Where the last of a key is, + 1. */
+	size_t last[INSPECT_KEYS_MAX] = { 0 };
 	size_t end = 0;
 
 	while (size - end >= 2 && bytes[end + 1] <= size - end - 2) {

@@ -124,7 +124,7 @@ static void keep_keys(struct process_context *out,
 		find_value(context, "threadlocal.attribute_key_map");
 	const Otel__ArrayValue *list = value ? value->array_value : NULL;
 
-	for (size_t i = 0; list && i < list->n_values && i < CONTEXT_KEYS_MAX;
+	for (size_t i = 0; list && i < list->n_values && i < INSPECT_KEYS_MAX;
 	     i++)
 		out->texts[out->n_texts++] = (struct inspect_context_text){
 			.is_key = true,

@@ -8,15 +8,13 @@
 enum {
 	CONTEXT_PAYLOAD_MAX = 65536,
 	CONTEXT_TEXT_MAX = 1024,
-	CONTEXT_KEYS_MAX = 256,
 	CONTEXT_KEY_MAX = 128 /* bytes; longer ones are "" */
 };
 
 struct process_context {
 	/* Keys of its threads' attributes by number, then what it says of
 	 * itself, each key once. */
-	struct inspect_context_text
-		texts[CONTEXT_KEYS_MAX + INSPECT_RESOURCE_MAX];
+	struct inspect_context_text texts[WIRE_CONTEXT_TEXTS_MAX];
 	size_t n_texts;
 	/* Where they stand. The payload holds each with two bytes more. */
 	char pool[CONTEXT_PAYLOAD_MAX];

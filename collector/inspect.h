@@ -90,6 +90,7 @@ uint64_t inspect_cpu_ns(const struct inspect *in);
 enum {
 	INSPECT_BUILD_ID_MAX = 20,
 	INSPECT_RESOURCE_MAX = 64, /* attributes of a process that are kept */
+	INSPECT_KEYS_MAX = 256,    /* of its threads': records have a byte */
 	INSPECT_MAPPINGS_MAX = 8192
 };
 

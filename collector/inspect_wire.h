@@ -177,7 +177,7 @@ struct wire_context_text {
 };
 
 enum {
-	WIRE_CONTEXT_TEXTS_MAX = 256 + INSPECT_RESOURCE_MAX
+	WIRE_CONTEXT_TEXTS_MAX = INSPECT_KEYS_MAX + INSPECT_RESOURCE_MAX
 };
 
 _Static_assert(sizeof(struct wire_request) == 112, "request has padding");
