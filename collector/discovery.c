@@ -85,9 +85,23 @@ static bool is_who(const void *entry, const void *wanted)
 	return !memcmp(&w->who, wanted, sizeof(w->who));
 }
 
+static struct watched *find(struct discovery *d,
+			    const struct weft_identity *who)
+{
+	return table_find(&d->by_who, hash_who(who), is_who, who);
+}
+
 static void schedule(struct watched *w, uint64_t after_ms)
 {
 	w->due_ns = clock_boot_ns() + after_ms * MS;
+}
+
+/* The entry of its pid, if that is its own, and not of another program run. */
+static bool read_entry(struct discovery *d, const struct watched *w,
+		       struct weft_context_entry *out)
+{
+	return !probe_read_context(d->probe, w->who.pid, out) &&
+	       !memcmp(&out->process, &w->who, sizeof(w->who));
 }
 
 /* What was counted of its reads goes on; and of its values, also where it had
@@ -103,8 +117,7 @@ static int set_entry(struct discovery *d, const struct watched *w,
 			(uint32_t)(attributes_number(attributes, d->shape_by) +
 				   1);
 	now.shape_made = w->shape_made;
-	if (!probe_read_context(d->probe, now.process.pid, &before) &&
-	    !memcmp(&before.process, &now.process, sizeof(now.process))) {
+	if (read_entry(d, w, &before)) {
 		now.reads = before.reads;
 		now.failed = before.failed;
 		now.shape_made = before.shape_made;
@@ -112,15 +125,14 @@ static int set_entry(struct discovery *d, const struct watched *w,
 	return probe_set_context(d->probe, &now);
 }
 
-/* Whether the entry of its pid is its own, and not of a later program run. How
- * many values that made is kept in mind: else a process could make as many
- * again each time that it publishes anew. */
+/* Whether it has an entry of its own. How many values that made is kept in
+ * mind: else a process could make as many again each time that it publishes
+ * anew. */
 static bool has_entry(struct discovery *d, struct watched *w)
 {
 	struct weft_context_entry e;
 
-	if (probe_read_context(d->probe, w->who.pid, &e) ||
-	    memcmp(&e.process, &w->who, sizeof(w->who)) != 0)
+	if (!read_entry(d, w, &e))
 		return false;
 	w->shape_made = e.shape_made;
 	return true;
@@ -201,8 +213,7 @@ static void judge(struct discovery *d, struct watched *w)
 {
 	struct weft_context_entry e;
 
-	if (probe_read_context(d->probe, w->who.pid, &e) ||
-	    e.reads < JUDGED_READS)
+	if (!read_entry(d, w, &e) || e.reads < JUDGED_READS)
 		return;
 	if ((uint64_t)e.failed * 100 <= (uint64_t)e.reads * FAILED_PERCENT) {
 		w->barred_ms = 0;
@@ -386,8 +397,7 @@ static bool has_announced(const struct discovery *d,
 
 static void on_probe(struct discovery *d, const struct weft_notice *n)
 {
-	struct watched *w = table_find(&d->by_who, hash_who(&n->process),
-				       is_who, &n->process);
+	struct watched *w = find(d, &n->process);
 	struct proc *proc = procs_get(d->procs, &n->process);
 
 	if (w)
@@ -412,8 +422,7 @@ static void on_probe(struct discovery *d, const struct weft_notice *n)
 
 static void on_published(struct discovery *d, const struct weft_notice *n)
 {
-	struct watched *w = table_find(&d->by_who, hash_who(&n->process),
-				       is_who, &n->process);
+	struct watched *w = find(d, &n->process);
 
 	d->announced[d->next_announced] = n->process;
 	d->next_announced = (d->next_announced + 1) % ANNOUNCED_MAX;
@@ -427,7 +436,7 @@ static void on_published(struct discovery *d, const struct weft_notice *n)
 
 static void forget(struct discovery *d, const struct weft_identity *who)
 {
-	struct watched *w = table_find(&d->by_who, hash_who(who), is_who, who);
+	struct watched *w = find(d, who);
 
 	if (w)
 		w->is_dead = true;
@@ -454,7 +463,7 @@ void discovery_event(struct discovery *d, const struct sideband_event *e)
 
 void discovery_look_again(struct discovery *d, const struct weft_identity *who)
 {
-	struct watched *w = table_find(&d->by_who, hash_who(who), is_who, who);
+	struct watched *w = find(d, who);
 
 	if (w && w->is_found && !w->asked && !w->is_dead)
 		w->due_ns = 0;
