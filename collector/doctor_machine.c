@@ -219,17 +219,9 @@ static void check_namespace(struct doctor_report *r)
 static bool is_beside(const char *name)
 {
 	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
-	char *slash;
 
-	if (n <= 0)
-		return false;
-	path[n] = '\0';
-	slash = strrchr(path, '/');
-	if (!slash || (size_t)(slash + 1 - path) + strlen(name) >= sizeof(path))
-		return false;
-	memcpy(slash + 1, name, strlen(name) + 1);
-	return !access(path, X_OK);
+	return weft_find_beside(name, path, sizeof(path)) &&
+	       !access(path, X_OK);
 }
 
 static void check_programs(struct doctor_report *r)

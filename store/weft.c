@@ -290,20 +290,27 @@ const char *weft_nearest(const char *text, const char *const *words)
 	return best;
 }
 
-void weft_exec_beside(const char *name, char *const *argv)
+bool weft_find_beside(const char *name, char *out, size_t size)
 {
-	size_t size = strlen(name) + 1;
-	char path[4096];
-	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 1);
+	size_t name_size = strlen(name) + 1;
+	ssize_t n = readlink("/proc/self/exe", out, size - 1);
 	char *slash = NULL;
 
-	if (n > 0 && (size_t)n < sizeof(path) - 1) {
-		path[n] = '\0';
-		slash = strrchr(path, '/');
+	if (n > 0 && (size_t)n < size - 1) {
+		out[n] = '\0';
+		slash = strrchr(out, '/');
 	}
-	if (slash && (size_t)(slash + 1 - path) + size <= sizeof(path)) {
-		memcpy(slash + 1, name, size);
+	if (!slash || (size_t)(slash + 1 - out) + name_size > size)
+		return false;
+	memcpy(slash + 1, name, name_size);
+	return true;
+}
+
+void weft_exec_beside(const char *name, char *const *argv)
+{
+	char path[4096];
+
+	if (weft_find_beside(name, path, sizeof(path)))
 		execv(path, argv);
-	}
 	execvp(name, argv);
 }

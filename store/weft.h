@@ -98,6 +98,10 @@ int weft_parse_seconds(const char *text, uint64_t min_ns, uint64_t max_ns,
  */
 const char *weft_nearest(const char *text, const char *const *words);
 
+/* The path of a program of that name that would lie beside us. False: we do
+ * not know where we are, or it does not fit. */
+bool weft_find_beside(const char *name, char *out, size_t size) MUST_CHECK;
+
 /* Replace us by the program of that name that lies beside us, else in $PATH.
  * Returns only where that failed, with errno set. */
 void weft_exec_beside(const char *name, char *const *argv);
