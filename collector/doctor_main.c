@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-doctor: whether weft can record here, or see a process's requests. */
-#include <errno.h>
 #include <stdio.h>
 
 #include "collector/doctor.h"
@@ -113,9 +112,7 @@ int main(int argc, char **argv)
 		doctor_machine(&report);
 	else if (doctor_process(&report, opts.pid, &err)) {
 		weft_log(WEFT_ERROR, "%s", err.msg);
-		return err.code == -EPERM || err.code == -EACCES
-			       ? WEFT_EXIT_NO_PERMISSION
-			       : WEFT_EXIT_FAILED;
+		return weft_exit_for(err.code);
 	}
 	if (opts.json)
 		doctor_print_json(&report);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-import: spans for a recording, from files of OpenTelemetry's. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,14 +45,6 @@ static void print_help(void)
 	       "options:\n");
 	option_table_print(rows, ARRAY_LEN(rows), 18);
 	printf("\nexit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 no span in them\n");
-}
-
-static int exit_status(const struct weft_err *err)
-{
-	weft_log(WEFT_ERROR, "%s", err->msg);
-	return err->code == -EACCES || err->code == -EPERM
-		       ? WEFT_EXIT_NO_PERMISSION
-		       : WEFT_EXIT_FAILED;
 }
 
 /* Returns -1 to go on, or the exit status. */
@@ -157,10 +148,12 @@ static int import(const struct import *from)
 
 	if (!rc && spans.n)
 		rc = store(from->file, &spans, &added, &err);
-	if (rc)
-		rc = exit_status(&err);
-	else
+	if (rc) {
+		weft_log(WEFT_ERROR, "%s", err.msg);
+		rc = weft_exit_for(err.code);
+	} else {
 		tell(from, &spans, added);
+	}
 	if (!rc && !spans.n) {
 		weft_log(WEFT_ERROR, "there is no span to add");
 		rc = WEFT_EXIT_NOTHING_MATCHED;

@@ -69,12 +69,6 @@ static int run(struct symbolize_list *list, const struct symbolize_opts *opts,
 	return rc ? rc : rc_close;
 }
 
-static int to_exit(int rc)
-{
-	return rc == -EACCES || rc == -EPERM ? WEFT_EXIT_NO_PERMISSION
-					     : WEFT_EXIT_FAILED;
-}
-
 int symbolize(const struct symbolize_opts *opts)
 {
 	struct symbolize_list list = { 0 };
@@ -106,6 +100,6 @@ int symbolize(const struct symbolize_opts *opts)
 				: "nothing to do: every frame in a file has a name");
 	symbolize_list_release(&list);
 	if (rc)
-		return to_exit(rc);
+		return weft_exit_for(rc);
 	return is_idle ? WEFT_EXIT_NOTHING_MATCHED : WEFT_EXIT_OK;
 }

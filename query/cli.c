@@ -204,13 +204,10 @@ int cli_fail(const struct weft_err *err)
 	switch (err->code) {
 	case -ENODATA:
 		return WEFT_EXIT_NOTHING_MATCHED;
-	case -EACCES:
-	case -EPERM:
-		return WEFT_EXIT_NO_PERMISSION;
 	case -E2BIG:
 		return WEFT_EXIT_USAGE;
 	default:
-		return WEFT_EXIT_FAILED;
+		return weft_exit_for(err->code);
 	}
 }
 

@@ -10,6 +10,12 @@
 static const char *log_program = "weft";
 static enum weft_level log_level = WEFT_INFO;
 
+enum weft_exit weft_exit_for(int code)
+{
+	return code == -EACCES || code == -EPERM ? WEFT_EXIT_NO_PERMISSION
+						 : WEFT_EXIT_FAILED;
+}
+
 int weft_fail(struct weft_err *err, int code, const char *fmt, ...)
 {
 	va_list ap;

@@ -26,6 +26,9 @@ enum weft_exit {
 	WEFT_EXIT_NOTHING_MATCHED = 4,
 };
 
+/* The status for a negative errno: NO_PERMISSION or FAILED. */
+enum weft_exit weft_exit_for(int code);
+
 /* A failure that a person will read: a negative errno and one sentence. */
 struct weft_err {
 	int code;
