@@ -3,26 +3,10 @@
 
 #include "query/by_time.h"
 
-/* The number that a statement gives, which is not negative. */
-static int64_t ask(struct db *db, enum query_sql id, int64_t trace,
+/* Run a statement. Returns the number that it gives, which is not negative; 0:
+ * it gives none. */
+static int64_t run(struct db *db, enum query_sql id, int64_t trace,
 		   struct weft_err *err)
-{
-	sqlite3_stmt *stmt;
-	int64_t rc = db_query(db, id, &stmt, err);
-
-	if (rc)
-		return rc;
-	if (trace)
-		sqlite3_bind_int64(stmt, 1, trace);
-	rc = db_step(db, stmt, err);
-	if (rc > 0)
-		rc = sqlite3_column_int64(stmt, 0);
-	sqlite3_reset(stmt);
-	return rc;
-}
-
-static int run(struct db *db, enum query_sql id, int64_t trace,
-	       struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc = db_query(db, id, &stmt, err);
@@ -31,14 +15,12 @@ static int run(struct db *db, enum query_sql id, int64_t trace,
 		return rc;
 	if (trace)
 		sqlite3_bind_int64(stmt, 1, trace);
-	rc = db_step(db, stmt, err);
-	sqlite3_reset(stmt);
-	return rc < 0 ? rc : 0;
+	return db_ask(db, stmt, err);
 }
 
 static int make(struct db *db, int64_t trace, struct weft_err *err)
 {
-	int rc = run(db, QUERY_SQL_BY_TIME_FIND, 0, err);
+	int64_t rc = run(db, QUERY_SQL_BY_TIME_FIND, 0, err);
 
 	if (!rc)
 		rc = run(db, QUERY_SQL_BY_TIME_MAKE, 0, err);
@@ -48,7 +30,7 @@ static int make(struct db *db, int64_t trace, struct weft_err *err)
 		rc = run(db, QUERY_SQL_BY_TIME_ADD_OWN, trace, err);
 	if (!rc && trace)
 		rc = run(db, QUERY_SQL_BY_TIME_STAND_IN, 0, err);
-	return rc;
+	return (int)rc;
 }
 
 /* The connection may write nothing, but what is its own. */
@@ -67,13 +49,12 @@ static int make_own(struct db *db, int64_t trace, struct weft_err *err)
 int by_time_load(struct db *db, struct by_time *out, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
-	int rc = (int)ask(db, QUERY_SQL_BY_TIME_IS_THERE, 0, err);
+	int rc = (int)run(db, QUERY_SQL_BY_TIME_IS_THERE, 0, err);
 
 	*out = (struct by_time){ 0 };
-	if (rc > 0)
-		rc = make_own(db, 0, err);
-	else
+	if (rc <= 0)
 		return rc;
+	rc = make_own(db, 0, err);
 	if (!rc)
 		rc = db_query(db, QUERY_SQL_BY_TIME_COUNTS, &stmt, err);
 	if (!rc)
@@ -91,16 +72,16 @@ int by_time_load(struct db *db, struct by_time *out, struct weft_err *err)
 int by_time_stand_in(struct db *db, int64_t trace, int64_t *joined,
 		     struct weft_err *err)
 {
-	int64_t rc = ask(db, QUERY_SQL_BY_TIME_IS_THERE, 0, err);
+	int64_t rc = run(db, QUERY_SQL_BY_TIME_IS_THERE, 0, err);
 
 	*joined = 0;
 	if (rc > 0)
-		rc = ask(db, QUERY_SQL_BY_TIME_MAY_BE, trace, err);
+		rc = run(db, QUERY_SQL_BY_TIME_MAY_BE, trace, err);
 	if (rc <= 0)
 		return (int)rc;
 	rc = make_own(db, trace, err);
 	if (!rc)
-		rc = ask(db, QUERY_SQL_BY_TIME_OF_TRACE, trace, err);
+		rc = run(db, QUERY_SQL_BY_TIME_OF_TRACE, trace, err);
 	if (rc < 0)
 		return (int)rc;
 	*joined = rc;

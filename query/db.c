@@ -337,6 +337,16 @@ int db_step(struct db *db, sqlite3_stmt *stmt, struct weft_err *err)
 	}
 }
 
+int64_t db_ask(struct db *db, sqlite3_stmt *stmt, struct weft_err *err)
+{
+	int64_t answer = db_step(db, stmt, err);
+
+	if (answer > 0)
+		answer = sqlite3_column_int64(stmt, 0);
+	sqlite3_reset(stmt);
+	return answer;
+}
+
 const char *db_path(const struct db *db)
 {
 	return db->path;

@@ -42,6 +42,11 @@ int db_query(struct db *db, enum query_sql id, struct sqlite3_stmt **out,
 int db_step(struct db *db, struct sqlite3_stmt *stmt,
 	    struct weft_err *err) MUST_CHECK;
 
+/* The number that a statement gives, which is not negative; 0 where it gives
+ * nothing. It is reset. Else a negative errno. */
+int64_t db_ask(struct db *db, struct sqlite3_stmt *stmt,
+	       struct weft_err *err) MUST_CHECK;
+
 /* Copy a column's text, cut to size; "" where it is NULL. */
 void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);

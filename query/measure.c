@@ -229,9 +229,7 @@ static int has_tables(struct db *db, struct weft_err *err)
 	sqlite3_stmt *stmt;
 	int rc = db_query(db, QUERY_SQL_MEASURE_TABLES, &stmt, err);
 
-	if (!rc)
-		rc = db_step(db, stmt, err);
-	return rc > 0 ? sqlite3_column_int(stmt, 0) > 0 : rc;
+	return rc ? rc : (int)db_ask(db, stmt, err);
 }
 
 /* Keep only the measure of that name. */

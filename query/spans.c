@@ -7,20 +7,12 @@
 
 #include "query/spans.h"
 
-/* A statement that says yes or no. */
-static int ask(struct db *db, sqlite3_stmt *stmt, struct weft_err *err)
-{
-	int rc = db_step(db, stmt, err);
-
-	return rc <= 0 ? rc : sqlite3_column_int(stmt, 0) != 0;
-}
-
 int spans_any(struct db *db, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc = db_query(db, QUERY_SQL_SPANS_ANY, &stmt, err);
 
-	return rc ? rc : ask(db, stmt, err);
+	return rc ? rc : (int)db_ask(db, stmt, err);
 }
 
 static const char *skip_blanks(const char *text)
@@ -131,5 +123,5 @@ int spans_match(struct db *db, const struct spans_filter *f, int64_t trace,
 	sqlite3_bind_text(stmt, 3, f->where.value, -1, SQLITE_STATIC);
 	sqlite3_bind_int(stmt, 4, (int)f->where.op);
 	sqlite3_bind_text(stmt, 5, f->where.key, -1, SQLITE_STATIC);
-	return ask(db, stmt, err);
+	return (int)db_ask(db, stmt, err);
 }
