@@ -24,13 +24,16 @@ CREATE TEMP TABLE time_found AS
 SELECT sample_id, outcome, trace, span_id FROM main.samples_by_time;
 
 -- name: by_time_make
+-- A request may have thousands of spans: what their IDs read is told once.
 CREATE TEMP TABLE time_sample AS
+WITH named AS MATERIALIZED (
+  SELECT trace, span_id, lower(hex(span_id)) AS hex FROM main.span)
 SELECT s.id, s.interval_id, s.event_id, s.time_ns, s.cpu, s.thread_id,
        s.stack_id, s.value, s.weight, f.trace, p.span_id, s.trace_flags,
        s.context_source, s.context_status
 FROM temp.time_found f
 JOIN main.sample s ON s.id = f.sample_id
-JOIN main.span p ON p.trace = f.trace AND lower(hex(p.span_id)) = f.span_id
+JOIN named p ON p.trace = f.trace AND p.hex = f.span_id
 WHERE f.outcome = 'joined';
 
 -- name: by_time_index

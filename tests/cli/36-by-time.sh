@@ -146,6 +146,33 @@ without_the_view() {
 	[ "$(json out 'j["samples"]')" = 0 ]
 }
 
+# Of a request with many spans, each sample finds its own without a look at
+# all others: steps of SQLite's machine, some 30 for a span and 12 for a sample.
+# Looking at all of them is 7 for each pair, 280000.
+many_spans() {
+	by_time "DELETE FROM span WHERE trace BETWEEN 201 AND 206;" \
+		"WITH RECURSIVE n(i) AS (
+			SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 399)
+		INSERT INTO span
+		SELECT 201, CAST(printf('%08d', i) AS BLOB), NULL, 'shop', 'part',
+		       'server', 1700000000000000000 + iif(i, i * 2500000, 0),
+		       1700000000000000000 + iif(i, i * 2500000 + 2000000, 1000000000),
+		       'ok', '{\"process.pid\":1100}' FROM n"
+	{
+		echo "CREATE TEMP TABLE time_found AS
+			SELECT sample_id, outcome, trace, span_id FROM samples_by_time
+			WHERE process_id = 11;"
+		echo ".stats vmstep"
+		awk '/^-- name: / { on = $3 == "by_time_make"; next }
+			on && !/^--/' "$root/query/by_time.sql"
+		echo ".stats off"
+		echo "SELECT count(*) FROM time_sample;"
+	} | sqlite3 -bail weft.db >out
+	[ "$(tail -n 1 out)" = 100 ]
+	steps=$(sed -n 's/^VM-steps: *//p' out)
+	[ "$steps" -gt 0 ] && [ "$steps" -lt 50000 ]
+}
+
 it "the view has what is certain, and says what is not" view
 it "not where a process tells IDs" not_where_ids_are_told
 it "not where the clock was set" clock
@@ -153,5 +180,6 @@ it "each interval's samples go by its own clock" two_clocks
 it "not where Unix times come twice" times_come_twice
 it "not in a request that ran while the clock was set" astride
 it "weft trace, traces and top have them" commands
+it "a request may have many spans" many_spans
 it "files of an older weft have none" without_the_view
 finish
