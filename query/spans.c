@@ -44,7 +44,6 @@ int spans_parse_where(struct spans_where *where, const char *text,
 				 "too long, or has a quote in it",
 				 (int)size, key);
 	snprintf(where->key, sizeof(where->key), "%.*s", (int)size, key);
-	snprintf(where->path, sizeof(where->path), "$.\"%s\"", where->key);
 	where->op = differs      ? SPANS_DIFFERS
 		    : *op == '~' ? SPANS_LIKE
 				 : SPANS_EQUALS;
@@ -119,9 +118,8 @@ int spans_match(struct db *db, const struct spans_filter *f, int64_t trace,
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(stmt, 1, trace);
-	sqlite3_bind_text(stmt, 2, f->where.path, -1, SQLITE_STATIC);
+	sqlite3_bind_text(stmt, 2, f->where.key, -1, SQLITE_STATIC);
 	sqlite3_bind_text(stmt, 3, f->where.value, -1, SQLITE_STATIC);
 	sqlite3_bind_int(stmt, 4, (int)f->where.op);
-	sqlite3_bind_text(stmt, 5, f->where.key, -1, SQLITE_STATIC);
 	return (int)db_ask(db, stmt, err);
 }

@@ -30,7 +30,6 @@ enum spans_op {
 struct spans_where {
 	enum spans_op op;
 	char key[128];
-	char path[160]; /* the key as a JSON path */
 	const char *value;
 };
 

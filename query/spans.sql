@@ -18,26 +18,27 @@ WHERE s.trace = ?1
 ORDER BY s.parent_span_id IS NOT NULL, s.start_ns, s.span_id LIMIT 1;
 
 -- name: spans_has
--- ?2 a JSON path, ?3 a value, ?4 enum spans_op, ?5 the key itself: does the
--- trace have it?
+-- ?2 a key without quotes, ?3 a value, ?4 enum spans_op: does the trace have
+-- it?
 SELECT CASE ?4
   WHEN 1 THEN ifnull(max(text = ?3), 0)
   WHEN 2 THEN ifnull(min(text <> ?3), 0)
   ELSE ifnull(max(text GLOB ?3), 0)
 END
 FROM (
-  SELECT CASE ?5
+  SELECT CASE ?2
     WHEN 'service.name' THEN service
     WHEN 'name' THEN name
     WHEN 'kind' THEN kind
     WHEN 'status' THEN status
-    ELSE CAST(iif(json_valid(attributes), attributes ->> ?2, NULL) AS TEXT)
+    ELSE CAST(iif(json_valid(attributes), attributes ->> ('$."' || ?2 || '"'),
+                  NULL) AS TEXT)
   END AS text
   FROM span WHERE trace = ?1
   UNION ALL
   SELECT a.value FROM sample s
   JOIN sample_attribute a ON a.sample_id = s.id
-  WHERE s.trace = ?1 AND a.key = ?5);
+  WHERE s.trace = ?1 AND a.key = ?2);
 
 -- name: spans_of_trace
 SELECT span_id, parent_span_id, service, name, kind, start_ns, end_ns, status
