@@ -10,7 +10,6 @@
 #include "query/json.h"
 #include "query/ledger.h"
 #include "query/range.h"
-#include "query/sums.h"
 
 enum {
 	CONTEXT_WORDS_MAX = 16, /* of each kind; more are not stored */
@@ -37,7 +36,6 @@ struct context {
 	struct context_counts all;
 	char source[CONTEXT_WORDS_MAX][CONTEXT_WORD_BYTES];
 	char status[CONTEXT_WORDS_MAX][CONTEXT_WORD_BYTES];
-	struct sums sums; /* by thread, source and status */
 };
 
 /* Load a report's range. context_release() on every path. */
@@ -49,11 +47,8 @@ void context_release(struct context *c);
 int context_print(const struct context *c, size_t most,
 		  struct weft_err *err) MUST_CHECK;
 
-/* One line: "71 % of 28 detail samples have a trace ID (...)". */
-void context_describe(const struct context *c, char *out, size_t size);
-
 /*
- * The same of all processes, by the ledger, without a look at the samples;
+ * One line on all processes, by the ledger, without a look at the samples;
  * where they came from it does not tell. Of those that were chosen for detail,
  * also if they were lost later.
  */
