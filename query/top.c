@@ -49,27 +49,25 @@ static int no_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory for the rows of top");
 }
 
-/* What one row of a statement adds: exact, or of samples of one interval. */
-static struct tally shape_tally(const struct top *top, sqlite3_stmt *stmt,
-				int column)
+/* What shares are of: samples, or their values. */
+static struct tally weighed(const struct top *top, struct tally tally)
 {
-	struct tally tally = tally_of_shape(
-		(uint64_t)sqlite3_column_int64(stmt, column),
-		(uint64_t)sqlite3_column_int64(stmt, column + 1));
-
 	if (top->is_by_value)
 		tally_by_value(&tally);
 	return tally;
 }
 
-static struct tally detail_tally(const struct top *top, sqlite3_stmt *stmt,
-				 int column)
+/* What one row of a statement adds: exact, or of samples of one interval. */
+static struct tally row_tally(const struct top *top, sqlite3_stmt *stmt,
+			      int column)
 {
-	struct tally tally = ledger_tally(&top->report.ledger, stmt, column);
-
-	if (top->is_by_value)
-		tally_by_value(&tally);
-	return tally;
+	if (top->is_estimated)
+		return weighed(top,
+			       ledger_tally(&top->report.ledger, stmt, column));
+	return weighed(
+		top, tally_of_shape(
+			     (uint64_t)sqlite3_column_int64(stmt, column),
+			     (uint64_t)sqlite3_column_int64(stmt, column + 1)));
 }
 
 static int query(struct top *top, size_t part, enum query_sql id,
@@ -106,8 +104,7 @@ static int add_stacks(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		tally = top->trace ? detail_tally(top, stmt, 1)
-				   : shape_tally(top, stmt, 1);
+		tally = row_tally(top, stmt, 1);
 		stacks_add(top->stacks, sqlite3_column_int64(stmt, 0), &tally);
 	}
 	return rc;
@@ -285,12 +282,11 @@ static int load_threads(struct top *top, size_t part, struct weft_err *err)
 
 	rc = query(top, part, QUERY_SQL_TOP_SAMPLES, &stmt, err);
 	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
-		tally = ledger_sample(&top->report.ledger,
-				      sqlite3_column_int64(stmt, 1),
-				      sqlite3_column_double(stmt, 2),
-				      sqlite3_column_double(stmt, 3));
-		if (top->is_by_value)
-			tally_by_value(&tally);
+		tally = weighed(top,
+				ledger_sample(&top->report.ledger,
+					      sqlite3_column_int64(stmt, 1),
+					      sqlite3_column_double(stmt, 2),
+					      sqlite3_column_double(stmt, 3)));
 		rc = sums_add(&sums, sqlite3_column_int64(stmt, 0), &tally, 0,
 			      0);
 		if (rc)
@@ -333,8 +329,7 @@ static int load_tasks(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		tally = top->is_estimated ? detail_tally(top, stmt, 6)
-					  : shape_tally(top, stmt, 6);
+		tally = row_tally(top, stmt, 6);
 		if (add_task(top, stmt, &tally) ||
 		    (top->by == TOP_BY_PROCESS &&
 		     add_ends(top, stmt, after, &tally)))
@@ -395,7 +390,7 @@ static int load_attributes(struct top *top, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(top->report.db, stmt, err)) > 0) {
-		tally = shape_tally(top, stmt, 2);
+		tally = row_tally(top, stmt, 2);
 		if (tally.count == 0)
 			continue;
 		row = top_add_row(top, column_text(stmt, 0),
