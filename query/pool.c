@@ -119,9 +119,7 @@ static int take(struct pooling *p, sqlite3_stmt *stmt)
 			      (int64_t)stacks_text_key(top->stacks, stack_id),
 			      stack_id, &tally, true);
 	default:
-		n = stacks_rows(top->stacks, stack_id,
-				top->by == TOP_BY_BINARY ? STACKS_BY_BINARY
-							 : STACKS_BY_FUNCTION,
+		n = stacks_rows(top->stacks, stack_id, top_stacks_by(top),
 				rows);
 		for (i = 0; i < n && !rc; i++)
 			rc = add_to(p, rows[i], 0, &tally, i == 0);
@@ -187,58 +185,36 @@ static int add_request(struct pooling *p, int64_t trace, bool has_by_time,
 	return rc;
 }
 
-static const char *column_text(sqlite3_stmt *stmt, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	return text ? text : "";
-}
-
 /* The row of a process or thread. */
 static int add_task(struct top *top, const struct item *item,
 		    struct top_row **out, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc = db_query(top->report.db,
-			  top->by == TOP_BY_THREAD ? QUERY_SQL_POOL_THREAD
+			  top->by == TOP_BY_THREAD ? QUERY_SQL_TOP_THREAD
 						   : QUERY_SQL_POOL_PROCESS,
 			  &stmt, err);
 
 	*out = NULL;
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(stmt, 1, item->key);
+	sqlite3_bind_int64(stmt, 5, item->key);
 	rc = db_step(top->report.db, stmt, err);
 	if (rc < 0)
 		return rc;
-	*out = top_add_row(top, column_text(stmt, 2), column_text(stmt, 4),
-			   (const char *)sqlite3_column_text(stmt, 3));
-	if (!*out)
-		return no_memory(err);
-	(*out)->pid = sqlite3_column_int64(stmt, 0);
-	(*out)->tid = sqlite3_column_int64(stmt, 1);
-	return 0;
+	*out = top_add_task(top, stmt);
+	return *out ? 0 : no_memory(err);
 }
 
 static int add_row(struct top *top, const struct item *item,
 		   const struct stacks_row *names, struct top_row **out,
 		   struct weft_err *err)
 {
-	const struct stacks_row *name;
-	char *folded;
-
 	if (top->by == TOP_BY_THREAD || top->by == TOP_BY_PROCESS)
 		return add_task(top, item, out, err);
-	if (top->by == TOP_BY_STACK) {
-		folded = top_fold(top, item->stack_id);
-		*out = folded ? top_add_row(top, folded, "", NULL) : NULL;
-		free(folded);
-	} else {
-		name = &names[item->key];
-		*out = top_add_row(top, name->name,
-				   top->by == TOP_BY_BINARY ? "" : name->binary,
-				   NULL);
-	}
+	*out = top->by == TOP_BY_STACK
+		       ? top_add_stack(top, item->stack_id)
+		       : top_add_function(top, &names[item->key]);
 	return *out ? 0 : no_memory(err);
 }
 
@@ -258,10 +234,7 @@ static int make_rows(struct pooling *p, struct weft_err *err)
 	size_t n;
 	int rc;
 
-	stacks_sum(p->top->stacks,
-		   p->top->by == TOP_BY_BINARY ? STACKS_BY_BINARY
-					       : STACKS_BY_FUNCTION,
-		   &names, &n);
+	stacks_sum(p->top->stacks, top_stacks_by(p->top), &names, &n);
 	for (size_t i = 0; i < p->n; i++) {
 		const struct item *item = &p->items[i];
 

@@ -13,9 +13,6 @@ FROM temp.time_sample s LEFT JOIN thread th ON th.id = s.thread_id
 WHERE s.trace = ?5 AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
   AND (?4 IS NULL OR th.process_id IN (SELECT id FROM process WHERE pid = ?4));
 
--- name: pool_thread
-SELECT p.pid, t.tid, t.comm, p.service, p.exe
-FROM thread t LEFT JOIN process p ON p.id = t.process_id WHERE t.id = ?1;
-
 -- name: pool_process
-SELECT pid, NULL, comm, service, exe FROM process WHERE id = ?1;
+-- Columns as top_thread, key as there.
+SELECT id, pid, NULL, comm, service, exe FROM process WHERE id = ?5;

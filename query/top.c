@@ -23,8 +23,10 @@ void top_release(struct top *top)
 	report_close(&top->report);
 }
 
-struct top_row *top_add_row(struct top *top, const char *name, const char *more,
-			    const char *service)
+/* A new row with copies of the names; service may be NULL. NULL: out of
+ * memory. */
+static struct top_row *add_row(struct top *top, const char *name,
+			       const char *more, const char *service)
 {
 	struct top_row *grown = top->rows, *row;
 
@@ -141,7 +143,9 @@ static void merge_stacks(struct top *top)
 		top->n_rows = kept + 1;
 }
 
-char *top_fold(const struct top *top, int64_t stack_id)
+/* A stack as one line, root first, `;` between. The caller frees it; NULL: out
+ * of memory. */
+static char *fold(const struct top *top, int64_t stack_id)
 {
 	const char *names[STACKS_FRAMES_MAX];
 	size_t n = stacks_names(top->stacks, stack_id, names), size;
@@ -155,28 +159,44 @@ char *top_fold(const struct top *top, int64_t stack_id)
 	return fclose(text) ? NULL : folded;
 }
 
+struct top_row *top_add_stack(struct top *top, int64_t stack_id)
+{
+	char *folded = fold(top, stack_id);
+	struct top_row *row = folded ? add_row(top, folded, "", NULL) : NULL;
+
+	if (row)
+		row->id = stack_id;
+	free(folded);
+	return row;
+}
+
 /* One row per text, its name. */
 static int rows_of_stacks(struct top *top, struct weft_err *err)
 {
 	const struct tally *tally;
 	struct top_row *row;
 	size_t at = 0;
-	char *folded;
 	int64_t id;
 
 	while ((at = stacks_next(top->stacks, at, &id, &tally))) {
-		folded = top_fold(top, id);
-		if (!folded)
-			return no_memory(err);
-		row = top_add_row(top, folded, "", NULL);
-		free(folded);
+		row = top_add_stack(top, id);
 		if (!row)
 			return no_memory(err);
-		row->id = id;
 		row->self = row->total = *tally;
 	}
 	merge_stacks(top);
 	return 0;
+}
+
+enum stacks_by top_stacks_by(const struct top *top)
+{
+	return top->by == TOP_BY_BINARY ? STACKS_BY_BINARY : STACKS_BY_FUNCTION;
+}
+
+struct top_row *top_add_function(struct top *top, const struct stacks_row *of)
+{
+	return add_row(top, of->name,
+		       top->by == TOP_BY_BINARY ? "" : of->binary, NULL);
 }
 
 static int rows_of_functions(struct top *top, struct weft_err *err)
@@ -185,16 +205,11 @@ static int rows_of_functions(struct top *top, struct weft_err *err)
 	struct top_row *row;
 	size_t n, i;
 
-	stacks_sum(top->stacks,
-		   top->by == TOP_BY_BINARY ? STACKS_BY_BINARY
-					    : STACKS_BY_FUNCTION,
-		   &found, &n);
+	stacks_sum(top->stacks, top_stacks_by(top), &found, &n);
 	for (i = 0; i < n; i++) {
 		if (found[i].total.count == 0)
 			continue;
-		row = top_add_row(
-			top, found[i].name,
-			top->by == TOP_BY_BINARY ? "" : found[i].binary, NULL);
+		row = top_add_function(top, &found[i]);
 		if (!row)
 			return no_memory(err);
 		row->self = found[i].self;
@@ -230,6 +245,20 @@ static const char *or_empty(const char *text)
 	return text ? text : "";
 }
 
+struct top_row *top_add_task(struct top *top, sqlite3_stmt *stmt)
+{
+	struct top_row *row =
+		add_row(top, or_empty(column_text(stmt, 3)),
+			or_empty(column_text(stmt, 5)), column_text(stmt, 4));
+
+	if (row) {
+		row->id = sqlite3_column_int64(stmt, 0);
+		row->pid = sqlite3_column_int64(stmt, 1);
+		row->tid = sqlite3_column_int64(stmt, 2);
+	}
+	return row;
+}
+
 /* Add a row of a process or thread to the one before if they are the same. */
 static int add_task(struct top *top, sqlite3_stmt *stmt,
 		    const struct tally *tally)
@@ -238,14 +267,9 @@ static int add_task(struct top *top, sqlite3_stmt *stmt,
 	struct top_row *row = top->n_rows ? &top->rows[top->n_rows - 1] : NULL;
 
 	if (!row || row->id != id) {
-		row = top_add_row(top, or_empty(column_text(stmt, 3)),
-				  or_empty(column_text(stmt, 5)),
-				  column_text(stmt, 4));
+		row = top_add_task(top, stmt);
 		if (!row)
 			return -ENOMEM;
-		row->id = id;
-		row->pid = sqlite3_column_int64(stmt, 1);
-		row->tid = sqlite3_column_int64(stmt, 2);
 	}
 	tally_add(&row->self, tally);
 	row->total = row->self;
@@ -393,8 +417,8 @@ static int load_attributes(struct top *top, size_t part, struct weft_err *err)
 		tally = row_tally(top, stmt, 2);
 		if (tally.count == 0)
 			continue;
-		row = top_add_row(top, column_text(stmt, 0),
-				  column_text(stmt, 1), NULL);
+		row = add_row(top, column_text(stmt, 0), column_text(stmt, 1),
+			      NULL);
 		if (!row)
 			return no_memory(err);
 		row->self = row->total = tally;

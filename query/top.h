@@ -57,14 +57,15 @@ void top_release(struct top *top);
 
 /* ---- For what loads it otherwise (pool.c). */
 
-/* A new row with copies of the names; service may be NULL. NULL: out of
+/* New rows: of a stack, its name one line; of a function or binary; of a
+ * process or thread (columns: id, pid, tid, comm, service, exe). NULL: out of
  * memory. */
-struct top_row *top_add_row(struct top *top, const char *name, const char *more,
-			    const char *service);
+struct top_row *top_add_stack(struct top *top, int64_t stack_id);
+struct top_row *top_add_function(struct top *top, const struct stacks_row *of);
+struct top_row *top_add_task(struct top *top, struct sqlite3_stmt *stmt);
 
-/* A stack as one line, root first, `;` between. The caller frees it; NULL: out
- * of memory. */
-char *top_fold(const struct top *top, int64_t stack_id);
+/* What rows are of by function and by binary. */
+enum stacks_by top_stacks_by(const struct top *top);
 
 /* All rows are there: sort them. -ENODATA: there is no sample. */
 int top_finish(struct top *top, struct weft_err *err) MUST_CHECK;
