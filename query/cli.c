@@ -234,3 +234,18 @@ int cli_finish(void)
 		 code ? strerror(code) : "output error");
 	return WEFT_EXIT_FAILED;
 }
+
+int cli_exec(const char *program, char **argv)
+{
+	int code;
+
+	argv[0] = (char *)(uintptr_t)program;
+	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
+	weft_exec_beside(program, argv);
+	code = errno;
+	weft_log(WEFT_ERROR,
+		 "cannot run %s: %s; it belongs beside "
+		 "weft, or into $PATH",
+		 program, strerror(code));
+	return code == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
+}

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* weft: reads recordings; those who write, as `weft record`, are programs of
  * their own beside it. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,30 +9,25 @@
 #include "query/cli.h"
 #include "query/cmd.h"
 
-static int cmd_record(int argc, char **argv);
-static int cmd_symbolize(int argc, char **argv);
-static int cmd_import_spans(int argc, char **argv);
-static int cmd_doctor(int argc, char **argv);
-static int cmd_list(int argc, char **argv);
-
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
+	const char *program; /* in place of run: one beside us */
 	const char *help;
 } commands[] = {
-	{ "record", cmd_record, "sample this machine into a file" },
-	{ "list", cmd_list, "what can be recorded: events, functions" },
-	{ "top", cmd_top, "where the time went: functions, stacks, threads" },
-	{ "traces", cmd_traces, "the requests that used most CPU time" },
-	{ "trace", cmd_trace, "one request: its stacks against everyone's" },
-	{ "timeline", cmd_timeline, "samples in the order of time" },
-	{ "measure", cmd_measure, "what the kernel counted, by key" },
-	{ "sql", cmd_sql, "ask the file in SQL, or by a query's name" },
-	{ "loss", cmd_loss, "the ledger: what was counted, and what was not" },
-	{ "symbolize", cmd_symbolize, "name what has no name yet" },
-	{ "import-spans", cmd_import_spans, "add the spans of requests" },
-	{ "export", cmd_export, "stacks for other tools" },
-	{ "doctor", cmd_doctor, "what stands in the way, and what to do" },
+	{ "record", NULL, "weft-record", "sample this machine into a file" },
+	{ "list", NULL, "weft-list", "what can be recorded: events, functions" },
+	{ "top", cmd_top, NULL, "where the time went: functions, stacks, threads" },
+	{ "traces", cmd_traces, NULL, "the requests that used most CPU time" },
+	{ "trace", cmd_trace, NULL, "one request: its stacks against everyone's" },
+	{ "timeline", cmd_timeline, NULL, "samples in the order of time" },
+	{ "measure", cmd_measure, NULL, "what the kernel counted, by key" },
+	{ "sql", cmd_sql, NULL, "ask the file in SQL, or by a query's name" },
+	{ "loss", cmd_loss, NULL, "the ledger: what was counted, and what was not" },
+	{ "symbolize", NULL, "weft-symbolize", "name what has no name yet" },
+	{ "import-spans", NULL, "weft-import", "add the spans of requests" },
+	{ "export", cmd_export, NULL, "stacks for other tools" },
+	{ "doctor", NULL, "weft-doctor", "what stands in the way, and what to do" },
 };
 
 static void print_help(void)
@@ -49,61 +43,6 @@ static void print_help(void)
 	       "from weft.db.\n`weft COMMAND --help` says more.\n\n"
 	       "exit status: 0 done, 1 failed, 2 usage, 3 no permission, 4 "
 	       "nothing matched\n");
-}
-
-static int exec_program(char *name, char **argv)
-{
-	int code;
-
-	argv[0] = name;
-	signal(SIGPIPE, SIG_DFL); /* an ignored signal would be inherited */
-	weft_exec_beside(name, argv);
-	code = errno;
-	weft_log(WEFT_ERROR,
-		 "cannot run %s: %s; it belongs beside "
-		 "weft, or into $PATH",
-		 name, strerror(code));
-	return code == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED;
-}
-
-static int cmd_record(int argc, char **argv)
-{
-	static char name[] = "weft-record";
-
-	(void)argc;
-	return exec_program(name, argv);
-}
-
-static int cmd_symbolize(int argc, char **argv)
-{
-	static char name[] = "weft-symbolize";
-
-	(void)argc;
-	return exec_program(name, argv);
-}
-
-static int cmd_import_spans(int argc, char **argv)
-{
-	static char name[] = "weft-import";
-
-	(void)argc;
-	return exec_program(name, argv);
-}
-
-static int cmd_doctor(int argc, char **argv)
-{
-	static char name[] = "weft-doctor";
-
-	(void)argc;
-	return exec_program(name, argv);
-}
-
-static int cmd_list(int argc, char **argv)
-{
-	static char name[] = "weft-list";
-
-	(void)argc;
-	return exec_program(name, argv);
 }
 
 static const struct command *find(const char *word)
@@ -162,5 +101,8 @@ int main(int argc, char **argv)
 		return cli_finish();
 	}
 	command = find(word);
-	return command ? command->run(argc - 1, argv + 1) : unknown(word);
+	if (!command)
+		return unknown(word);
+	return command->run ? command->run(argc - 1, argv + 1)
+			    : cli_exec(command->program, argv + 1);
 }

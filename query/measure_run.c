@@ -44,7 +44,7 @@ static void exec_record(const struct measure_run *run, const char *path)
 
 	snprintf(interval, sizeof(interval), "%" PRIu64 ".%09" PRIu64,
 		 interval_ns / NS_PER_S, interval_ns % NS_PER_S);
-	add(&a, NULL, "weft-record");
+	a.n = 1; /* the program */
 	add(&a, NULL, "--no-samples");
 	add(&a, NULL, "-q");
 	add(&a, "-o", path);
@@ -66,12 +66,7 @@ static void exec_record(const struct measure_run *run, const char *path)
 		argv[a.n] = (char *)(uintptr_t) "--";
 		memcpy(argv + a.n + 1, run->command, n * sizeof(*argv));
 	}
-	weft_exec_beside("weft-record", argv);
-	weft_log(
-		WEFT_ERROR,
-		"cannot run weft-record: %s; it belongs beside weft, or into $PATH",
-		strerror(errno));
-	_exit(errno == EACCES ? WEFT_EXIT_NO_PERMISSION : WEFT_EXIT_FAILED);
+	_exit(cli_exec("weft-record", argv));
 }
 
 /* A directory for the file, which the user who called sudo may write to, as
@@ -168,7 +163,6 @@ int measure_run(const struct measure_run *run)
 	child = fork();
 	if (!child) {
 		sigprocmask(SIG_SETMASK, &before, NULL);
-		signal(SIGPIPE, SIG_DFL);
 		prctl(PR_SET_PDEATHSIG, SIGTERM);
 		exec_record(run, path);
 	}
