@@ -12,6 +12,8 @@
  * NAMES_REMAP in the environment the code is moved to anonymous memory at the
  * same place, as programs do that want it in huge pages.
  */
+#include "burn.h"
+
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -34,12 +36,12 @@ int names_run(int argc, char **argv);
 static volatile uint32_t sink;
 
 /* 300 to 399: none is short enough for a shorter instruction. */
-#define SPIN(number)                                             \
-	void f_##number(void);                                   \
-	__attribute__((noinline, noclone)) void f_##number(void) \
-	{                                                        \
-		for (;;)                                         \
-			sink = sink + 3##number;                 \
+#define SPIN(number)                             \
+	void f_##number(void);                   \
+	NAMED_FUNCTION void f_##number(void)     \
+	{                                        \
+		for (;;)                         \
+			sink = sink + 3##number; \
 	}
 #define ROW(number) f_##number,
 #define UP(X, ten) \

@@ -62,8 +62,9 @@ printf '\n== What is hot\n'
 say <<TEXT
 Functions by the CPU time spent in them, whoever asked for it. Those of the \
 service begin with their route; splitmix is a helper that the compiler has \
-inlined into several of them: it is in their TOTAL, not in their SELF. These counts are exact: every sample is counted in the \
-kernel. What follows a share is its 95 % interval for this recording.
+inlined into several of them: it is in their TOTAL, not in their SELF. These \
+counts are exact: every sample is counted in the kernel. What follows a share \
+is its 95 % interval for this recording.
 TEXT
 show "$weft" top -i "$db" -n 12
 

@@ -22,7 +22,8 @@ tls_static := -fno-PIE -static
 tls_staticpie := -fPIE -static-pie
 tls_lld := -fuse-ld=lld
 tls_words = $(subst -, ,$*)
-tls_cc = $(if $(filter musl,$(tls_words)),musl-gcc,$(CC))
+# clang knows one dialect only.
+tls_cc = $(if $(filter musl,$(tls_words)),musl-gcc,$(CC:clang%=gcc))
 tls_flags = -std=c11 -D_GNU_SOURCE -O2 -g -I. $(WARN) \
 	$(foreach word,$(wordlist 2,9,$(tls_words)),$(tls_$(word)))
 $(TLS_DIR)/exe-%: tests/load/tls/main.c tests/load/tls/slot.c $(KNOWN_HEADERS)
