@@ -68,4 +68,8 @@ int cli_fail(const struct weft_err *err);
 /* Flush stdout. A reader that went away (EPIPE) is no failure. */
 int cli_finish(void);
 
+/* Become the program that lies beside this one; argv[0] is set to its name.
+ * Returns only if that failed: the exit status, and says why. */
+int cli_exec(const char *program, char **argv) MUST_CHECK;
+
 #endif

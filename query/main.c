@@ -11,23 +11,28 @@
 
 static const struct command {
 	const char *name;
+	const char *help;
 	int (*run)(int argc, char **argv);
 	const char *program; /* in place of run: one beside us */
-	const char *help;
 } commands[] = {
-	{ "record", NULL, "weft-record", "sample this machine into a file" },
-	{ "list", NULL, "weft-list", "what can be recorded: events, functions" },
-	{ "top", cmd_top, NULL, "where the time went: functions, stacks, threads" },
-	{ "traces", cmd_traces, NULL, "the requests that used most CPU time" },
-	{ "trace", cmd_trace, NULL, "one request: its stacks against everyone's" },
-	{ "timeline", cmd_timeline, NULL, "samples in the order of time" },
-	{ "measure", cmd_measure, NULL, "what the kernel counted, by key" },
-	{ "sql", cmd_sql, NULL, "ask the file in SQL, or by a query's name" },
-	{ "loss", cmd_loss, NULL, "the ledger: what was counted, and what was not" },
-	{ "symbolize", NULL, "weft-symbolize", "name what has no name yet" },
-	{ "import-spans", NULL, "weft-import", "add the spans of requests" },
-	{ "export", cmd_export, NULL, "stacks for other tools" },
-	{ "doctor", NULL, "weft-doctor", "what stands in the way, and what to do" },
+	{ "record", "sample this machine into a file", NULL, "weft-record" },
+	{ "list", "what can be recorded: events, functions", NULL,
+	  "weft-list" },
+	{ "top", "where the time went: functions, stacks, threads", cmd_top,
+	  NULL },
+	{ "traces", "the requests that used most CPU time", cmd_traces, NULL },
+	{ "trace", "one request: its stacks against everyone's", cmd_trace,
+	  NULL },
+	{ "timeline", "samples in the order of time", cmd_timeline, NULL },
+	{ "measure", "what the kernel counted, by key", cmd_measure, NULL },
+	{ "sql", "ask the file in SQL, or by a query's name", cmd_sql, NULL },
+	{ "loss", "the ledger: what was counted, and what was not", cmd_loss,
+	  NULL },
+	{ "symbolize", "name what has no name yet", NULL, "weft-symbolize" },
+	{ "import-spans", "add the spans of requests", NULL, "weft-import" },
+	{ "export", "stacks for other tools", cmd_export, NULL },
+	{ "doctor", "what stands in the way, and what to do", NULL,
+	  "weft-doctor" },
 };
 
 static void print_help(void)
