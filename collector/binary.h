@@ -21,7 +21,8 @@ struct binary {
 	 * unknown code only pid and start_ns (and exec_seq) mean anything. */
 	struct inspect_file file;
 	uint32_t exec_seq;
-	uint32_t number; /* dense, from 0 */
+	uint32_t number;   /* dense, from 0 */
+	bool has_segments; /* they were asked for, to be kept */
 };
 
 struct binaries;

@@ -30,10 +30,20 @@ int elf_open_reference(int dir, const char *path, int flags,
  * descriptor), as they do for processes that have it for theirs. */
 int elf_open_in_root(int root, const char *path, struct file_key *key);
 
+/* A loaded segment. */
+struct elf_segment {
+	uint64_t vaddr, offset, file_size;
+	uint32_t flags; /* PF_X ... */
+};
+
 struct elf_file {
 	int fd;   /* owned */
 	Elf *elf; /* owned */
 	struct file_key key;
+	/* Of a debug file, those of the program, if it does not have them
+	 * itself; borrowed. */
+	const struct elf_segment *told;
+	size_t n_told;
 };
 
 /*
@@ -75,17 +85,12 @@ uint8_t elf_file_build_id_section(const struct elf_file *file,
 int elf_file_find(struct elf_file *file, const struct wire_request *request,
 		  const char *path) MUST_CHECK;
 
-/* A loaded segment. */
-struct elf_segment {
-	uint64_t vaddr, offset, file_size;
-	uint32_t flags; /* PF_X ... */
-};
-
 enum {
 	ELF_SEGMENTS_MAX = 64
 };
 
-/* PT_LOAD segments, at most ELF_SEGMENTS_MAX. Returns how many. */
+/* PT_LOAD segments, its own or those it was told, at most ELF_SEGMENTS_MAX.
+ * Returns how many. */
 size_t elf_file_segments(const struct elf_file *file,
 			 struct elf_segment out[ELF_SEGMENTS_MAX]);
 

@@ -134,7 +134,14 @@ struct inspect_place {
 };
 
 enum {
-	INSPECT_PLACES_MAX = 8
+	INSPECT_PLACES_MAX = 8,
+	INSPECT_SEGMENTS_MAX = 16
+};
+
+/* A piece of a file that is mapped as code. */
+struct inspect_segment {
+	uint64_t offset, size; /* in the file */
+	uint64_t address;      /* where symbols and DWARF say that it is */
 };
 
 /* Where the mapped file of a binary can be found, and what proves it. */
@@ -158,6 +165,9 @@ struct inspect_file {
 	size_t n_places;
 	bool is_vouched; /* where it has no build ID, places[0] is it */
 	bool is_debug;   /* places[0] is a debug file, which has to do */
+	/* Of the mapped file, for a debug file that has to do; borrowed. */
+	const struct inspect_segment *segments;
+	size_t n_segments;
 };
 
 enum {
@@ -187,12 +197,21 @@ typedef void inspect_names_fn(void *ctx, enum inspect_status status,
  *
  * Of a file with places only these are tried, in place of the process's and
  * our root, and the directories of the debug link within the first place's.
- * A debug file that has to do names nothing where its segments do not tell
- * which of its addresses a file offset is.
+ * A debug file that has to do names nothing where neither its segments nor
+ * those that are known of the file tell which of its addresses an offset is.
  */
 int inspect_names(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_names_fn *fn,
 		  void *ctx);
+
+typedef void inspect_segments_fn(void *ctx, enum inspect_status status,
+				 const struct inspect_segment *segments,
+				 size_t n);
+
+/* The executable segments of an ELF file, opened as for names. Of one that has
+ * more than INSPECT_SEGMENTS_MAX none are told. */
+int inspect_segments(struct inspect *in, const struct inspect_file *file,
+		     inspect_segments_fn *fn, void *ctx);
 
 enum {
 	INSPECT_LEVELS_MAX = 32 /* of one offset */

@@ -22,6 +22,15 @@ int inspect_names(struct inspect *in, const struct inspect_file *file,
 	return inspect_submit(in, &parts, (union job_fn){ .names = fn }, ctx);
 }
 
+int inspect_segments(struct inspect *in, const struct inspect_file *file,
+		     inspect_segments_fn *fn, void *ctx)
+{
+	struct job_parts parts = { .op = WIRE_SEGMENTS, .file = file };
+
+	return inspect_submit(in, &parts, (union job_fn){ .segments = fn },
+			      ctx);
+}
+
 int inspect_lines(struct inspect *in, const struct inspect_file *file,
 		  const uint64_t *offsets, size_t n, inspect_lines_fn *fn,
 		  void *ctx)

@@ -44,9 +44,11 @@ static void fill_file(struct wire_request *request,
 	request->dev_minor = file->dev_minor;
 	request->build_id_size = file->build_id_size;
 	request->n_places = (uint32_t)file->n_places;
+	request->n_segments = (uint32_t)file->n_segments;
 	request->is_vouched = file->is_vouched;
 	request->is_debug = file->is_debug;
 	assert(file->n_places <= INSPECT_PLACES_MAX);
+	assert(file->n_segments <= INSPECT_SEGMENTS_MAX);
 	assert(file->build_id_size <= INSPECT_BUILD_ID_MAX);
 	memcpy(request->build_id, file->build_id, file->build_id_size);
 }
@@ -84,6 +86,8 @@ static void fill_places(char *at, const struct inspect_file *file)
 struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 {
 	size_t offsets_size = parts->n_offsets * sizeof(uint64_t);
+	size_t n_segments = parts->file ? parts->file->n_segments : 0;
+	size_t segments_size = n_segments * sizeof(struct inspect_segment);
 	size_t path = path_size(parts);
 	size_t places = places_size(parts->file);
 	struct job *job = calloc(1, sizeof(*job));
@@ -96,7 +100,8 @@ struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 	}
 	if (!job)
 		return NULL;
-	job->size = sizeof(*job->request) + offsets_size + path + places;
+	job->size = sizeof(*job->request) + offsets_size + segments_size +
+		    path + places;
 	job->request = calloc(1, job->size);
 	if (!job->request) {
 		free(job);
@@ -116,11 +121,15 @@ struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 	at = (uint8_t *)(job->request + 1);
 	if (offsets_size)
 		memcpy(at, parts->offsets, offsets_size);
+	at += offsets_size;
+	if (n_segments)
+		memcpy(at, parts->file->segments, segments_size);
+	at += segments_size;
 	if (path)
-		memcpy(at + offsets_size, parts->file->path, path);
+		memcpy(at, parts->file->path, path);
 	job->request->places_size = (uint32_t)places;
 	if (places)
-		fill_places((char *)at + offsets_size + path, parts->file);
+		fill_places((char *)at + path, parts->file);
 	return job;
 }
 
@@ -148,6 +157,9 @@ void job_finish(struct job *job, const struct inspect_answer *answer)
 		break;
 	case WIRE_LINES:
 		job->fn.lines(job->ctx, status, answer->levels, answer->n);
+		break;
+	case WIRE_SEGMENTS:
+		job->fn.segments(job->ctx, status, answer->segments, answer->n);
 		break;
 	case WIRE_TABLE:
 		job->fn.table(job->ctx, status, is_ok ? &answer->table : NULL);

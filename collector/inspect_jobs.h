@@ -9,6 +9,7 @@
 union job_fn {
 	inspect_process_fn *process;
 	inspect_names_fn *names; /* also of perf maps */
+	inspect_segments_fn *segments;
 	inspect_lines_fn *lines;
 	inspect_table_fn *table;
 	inspect_context_fn *context;

@@ -415,7 +415,7 @@ enum inspect_status inspect_op_lines(const struct request *request,
 	rc = places_find(&file, request);
 	if (rc)
 		return inspect_to_status(rc);
-	if (request->head->is_debug && !places_has_offsets(&file)) {
+	if (!places_set_offsets(&file, request)) {
 		elf_file_close(&file);
 		return INSPECT_OK;
 	}

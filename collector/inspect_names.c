@@ -312,7 +312,7 @@ enum inspect_status inspect_op_names(const struct request *request,
 		return inspect_to_status(rc);
 	if (file.fd >= 0 && !fstat(file.fd, &st))
 		reply->owner = st.st_uid;
-	has_offsets = !request->head->is_debug || places_has_offsets(&file);
+	has_offsets = places_set_offsets(&file, request);
 	rc = load_symbols(&file, &entry);
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {
 		struct symbol_name name;

@@ -38,8 +38,9 @@ int reply_add_string(struct reply *reply, const char *text, size_t size,
 
 struct request {
 	const struct wire_request *head;
-	const uint64_t *offsets; /* head->n_offsets of them */
-	const char *path;        /* "" if none */
+	const uint64_t *offsets;                /* head->n_offsets of them */
+	const struct inspect_segment *segments; /* head->n_segments */
+	const char *path;                       /* "" if none */
 	struct inspect_place places[INSPECT_PLACES_MAX]; /* head->n_places */
 };
 
@@ -51,6 +52,8 @@ enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply);
 enum inspect_status inspect_op_names(const struct request *request,
 				     struct reply *reply);
+enum inspect_status inspect_op_segments(const struct request *request,
+					struct reply *reply);
 enum inspect_status inspect_op_lines(const struct request *request,
 				     struct reply *reply);
 enum inspect_status inspect_op_table(const struct request *request,

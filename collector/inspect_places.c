@@ -42,7 +42,10 @@ static bool has_build_id(const struct elf_file *file,
 	       !memcmp(found, head->build_id, size);
 }
 
-bool places_has_offsets(const struct elf_file *file)
+/* Whether its segments are still those of the program: elfutils leaves them
+ * alone; binutils and LLVM have them say that the file holds nothing of the
+ * code. */
+static bool has_offsets(const struct elf_file *file)
 {
 	bool has_code = false;
 	GElf_Phdr phdr;
@@ -55,6 +58,24 @@ bool places_has_offsets(const struct elf_file *file)
 		has_code = true;
 	}
 	return has_code;
+}
+
+bool places_set_offsets(struct elf_file *file, const struct request *request)
+{
+	static struct elf_segment told[INSPECT_SEGMENTS_MAX];
+
+	if (!request->head->is_debug || has_offsets(file))
+		return true;
+	for (uint32_t i = 0; i < request->head->n_segments; i++)
+		told[i] = (struct elf_segment){
+			.offset = request->segments[i].offset,
+			.file_size = request->segments[i].size,
+			.vaddr = request->segments[i].address,
+			.flags = PF_X,
+		};
+	file->told = told;
+	file->n_told = request->head->n_segments;
+	return file->n_told > 0;
 }
 
 static bool is_proven(const struct elf_file *file,

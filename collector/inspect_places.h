@@ -19,10 +19,10 @@ int places_open_debug(struct elf_debug *debug, const struct request *request,
 		      uint32_t i) MUST_CHECK;
 
 /*
- * Whether the segments of a debug file are still those of the program, so
- * that they tell which address a file offset has: elfutils leaves them alone;
- * binutils and LLVM have them say that the file holds nothing of the code.
+ * Make a debug file that has to do translate offsets of the program: by its
+ * own segments, or by those that the request tells, until the next request.
+ * Returns whether it can; a file that is no debug file always can.
  */
-bool places_has_offsets(const struct elf_file *file);
+bool places_set_offsets(struct elf_file *file, const struct request *request);
 
 #endif

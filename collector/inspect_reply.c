@@ -46,6 +46,10 @@ static bool find_layout(const struct wire_request *request,
 					   (size_t)request->n_offsets *
 						   INSPECT_LEVELS_MAX };
 		return true;
+	case WIRE_SEGMENTS:
+		*layout = (struct layout){ 0, sizeof(struct inspect_segment),
+					   INSPECT_SEGMENTS_MAX };
+		return true;
 	case WIRE_TABLE:
 		*layout = (struct layout){ sizeof(struct wire_table),
 					   WIRE_TABLE_BLOCK_BYTES,
@@ -176,6 +180,24 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 		names[i].version = wire[i].version;
 	}
 	out->names = names;
+	return true;
+}
+
+/* No piece leads out of what a file, or memory, can be. */
+static bool take_segments(struct inspect_answer *out, const struct parts *parts)
+{
+	struct inspect_segment *segments = out->items;
+
+	for (size_t i = 0; i < parts->n; i++) {
+		memcpy(&segments[i],
+		       (const struct inspect_segment *)parts->items + i,
+		       sizeof(segments[i]));
+		if (segments[i].offset > INT64_MAX ||
+		    segments[i].size > INT64_MAX - segments[i].offset ||
+		    segments[i].address > INT64_MAX)
+			return false;
+	}
+	out->segments = segments;
 	return true;
 }
 
@@ -317,6 +339,8 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 		return take_names(out, parts);
 	case WIRE_LINES:
 		return take_levels(out, parts, request->n_offsets);
+	case WIRE_SEGMENTS:
+		return take_segments(out, parts);
 	case WIRE_TABLE:
 		return take_table(out, parts);
 	case WIRE_CONTEXT:
@@ -335,6 +359,7 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 union item {
 	struct inspect_mapping mapping;
 	struct inspect_name name;
+	struct inspect_segment segment;
 	struct inspect_level level;
 	struct inspect_record record;
 	struct inspect_context_text text;

@@ -13,8 +13,9 @@ struct inspect_answer {
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
 	struct inspect_context context;   /* WIRE_CONTEXT, WIRE_RECORDS */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
-	const struct inspect_level *levels;   /* WIRE_LINES */
-	const struct inspect_record *records; /* WIRE_RECORDS */
+	const struct inspect_segment *segments; /* WIRE_SEGMENTS */
+	const struct inspect_level *levels;     /* WIRE_LINES */
+	const struct inspect_record *records;   /* WIRE_RECORDS */
 	struct inspect_table table; /* WIRE_TABLE; words in the bytes */
 	void *items;                /* owned */
 };

@@ -44,12 +44,14 @@ enum wire_op {
 	WIRE_CONTEXT,
 	WIRE_LINES,
 	WIRE_RECORDS,
+	WIRE_SEGMENTS,
 	WIRE_OP_END
 };
 
 /*
- * Followed by n_offsets times u64, then path_size bytes of path, then
- * places_size bytes: of each of n_places its root and its path.
+ * Followed by n_offsets times u64, n_segments times struct inspect_segment,
+ * path_size bytes of path, places_size bytes: of each of n_places its root
+ * and its path.
  */
 struct wire_request {
 	uint64_t id;
@@ -64,14 +66,17 @@ struct wire_request {
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
 	uint32_t n_places;
 	uint32_t places_size;
+	uint32_t n_segments;
 	uint8_t is_vouched, is_debug;
-	uint8_t pad[6];
+	uint8_t pad[2];
 };
 
 enum {
-	WIRE_REQUEST_MAX = sizeof(struct wire_request) +
-			   INSPECT_NAMES_MAX * sizeof(uint64_t) +
-			   WIRE_PATH_MAX + WIRE_PLACES_MAX
+	WIRE_REQUEST_MAX =
+		sizeof(struct wire_request) +
+		INSPECT_NAMES_MAX * sizeof(uint64_t) +
+		INSPECT_SEGMENTS_MAX * sizeof(struct inspect_segment) +
+		WIRE_PATH_MAX + WIRE_PLACES_MAX
 };
 
 /*
@@ -187,5 +192,6 @@ _Static_assert(sizeof(struct wire_name) == 24, "name has padding");
 _Static_assert(sizeof(struct wire_level) == 32, "level has padding");
 _Static_assert(sizeof(struct wire_record) == 32, "record has padding");
 _Static_assert(sizeof(struct wire_table) == 24, "table has padding");
+_Static_assert(sizeof(struct inspect_segment) == 24, "segment has padding");
 
 #endif

@@ -123,10 +123,12 @@ static bool take_apart(const uint8_t *bytes, size_t size, struct request *out)
 	    head->path_size > WIRE_PATH_MAX ||
 	    head->places_size > WIRE_PLACES_MAX ||
 	    head->n_places > INSPECT_PLACES_MAX ||
+	    head->n_segments > INSPECT_SEGMENTS_MAX ||
 	    head->build_id_size > INSPECT_BUILD_ID_MAX)
 		return false;
-	want += head->n_offsets * sizeof(uint64_t) + head->path_size +
-		head->places_size;
+	want += head->n_offsets * sizeof(uint64_t) +
+		head->n_segments * sizeof(struct inspect_segment) +
+		head->path_size + head->places_size;
 	if (size != want ||
 	    (head->path_size && bytes[size - head->places_size - 1]) ||
 	    (head->places_size && bytes[size - 1]))
@@ -134,6 +136,8 @@ static bool take_apart(const uint8_t *bytes, size_t size, struct request *out)
 	*out = (struct request){
 		.head = head,
 		.offsets = (const void *)(bytes + sizeof(*head)),
+		.segments = (const void *)(bytes + sizeof(*head) +
+					   head->n_offsets * sizeof(uint64_t)),
 		.path = "",
 	};
 	if (head->path_size)
@@ -160,6 +164,8 @@ static enum inspect_status run(const struct request *request,
 		return inspect_op_context(request, reply);
 	case WIRE_RECORDS:
 		return inspect_op_records(request, reply);
+	case WIRE_SEGMENTS:
+		return inspect_op_segments(request, reply);
 	case WIRE_OP_END:
 		break;
 	}

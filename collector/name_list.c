@@ -44,5 +44,6 @@ void name_list_release(struct name_list *l)
 {
 	free(l->rows);
 	free(l->text);
+	free(l->segments);
 	*l = (struct name_list){ 0 };
 }

@@ -11,6 +11,8 @@ struct name_list {
 	size_t n, room;
 	char *text; /* owned; text[0] is NUL */
 	size_t n_text, text_room;
+	struct store_segment *segments; /* owned; of the binaries */
+	size_t n_segments, segments_room;
 };
 
 /* A struct store_name with its texts; NULL or "": absent. */

@@ -6,6 +6,7 @@
 #include "collector/grow.h"
 #include "collector/level_names.h"
 #include "collector/naming.h"
+#include "collector/segments.h"
 
 /* Names collected before they are written. */
 enum {
@@ -33,6 +34,7 @@ struct naming {
 	struct name_list names;
 	struct group *all; /* owned */
 	struct group *deferred;
+	struct segments *segments; /* owned */
 	size_t waiting;
 	void (*on_answer)(void *ctx);
 	void *ctx;
@@ -75,9 +77,13 @@ int naming_open(struct naming **out, struct inspect *inspect,
 	struct naming *n = calloc(1, sizeof(*n));
 
 	*out = NULL;
-	if (!n)
+	if (n)
+		n->segments = segments_open(inspect);
+	if (!n || !n->segments) {
+		free(n);
 		return weft_fail(err, -ENOMEM,
 				 "cannot name code: out of memory");
+	}
 	n->inspect = inspect;
 	n->writer = writer;
 	n->with_lines = with_lines;
@@ -91,6 +97,7 @@ void naming_close(struct naming *n)
 		return;
 	while (n->all)
 		group_free(n->all);
+	segments_close(n->segments);
 	name_list_release(&n->names);
 	free(n);
 }
@@ -278,6 +285,7 @@ static void ask_for(struct naming *n, const struct new_frame *frames,
 			g->address[g->n++] = frames[i++].address;
 		}
 		n->waiting += g->n;
+		segments_want(n->segments, g->binary, g->frame_id[0]);
 		ask(n, g);
 	}
 }
@@ -332,8 +340,8 @@ void naming_tick(struct naming *n)
 		again = g->next;
 		ask(n, g);
 	}
-	if (n->names.n)
-		writer_names(n->writer, &n->names);
+	segments_take(n->segments, &n->names);
+	writer_names(n->writer, &n->names);
 }
 
 void naming_give_up(struct naming *n)

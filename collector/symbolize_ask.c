@@ -391,6 +391,8 @@ static int ask_binary(struct asker *a, struct symbolize_binary *b)
 		file.places = places;
 		file.n_places = 1 + s.n_debug_files;
 		file.is_debug = s.try[i].is_debug;
+		file.segments = b->segments;
+		file.n_segments = b->n_segments;
 		file.is_vouched = s.try[i].is_vouched;
 		file.pid = (uint32_t)i;
 		rc = ask_place(a, b, &file);

@@ -170,6 +170,22 @@ static int add_frame(void *ctx, const struct store_known_frame *f)
 	return f->name && !frame->name ? -ENOMEM : 0;
 }
 
+static int load_segments(struct symbolize_binary *b, struct store *store,
+			 struct weft_err *err)
+{
+	struct store_segment rows[INSPECT_SEGMENTS_MAX];
+	int rc = store_read_segments(store, b->id, rows, ARRAY_LEN(rows),
+				     &b->n_segments, err);
+
+	for (size_t i = 0; i < b->n_segments && !rc; i++)
+		b->segments[i] = (struct inspect_segment){
+			.offset = rows[i].file_offset,
+			.size = rows[i].size,
+			.address = rows[i].address,
+		};
+	return rc;
+}
+
 int symbolize_list_load(struct symbolize_list *list, struct store *store,
 			bool again, struct weft_err *err)
 {
@@ -180,6 +196,8 @@ int symbolize_list_load(struct symbolize_list *list, struct store *store,
 	rc = store_each_frame(store, add_frame, &loading, err);
 	if (rc)
 		weft_fail(err, rc, "cannot list what to name: out of memory");
+	for (size_t i = 0; i < list->n && !rc; i++)
+		rc = load_segments(&list->binaries[i], store, err);
 	return rc;
 }
 

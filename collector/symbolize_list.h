@@ -11,6 +11,7 @@
 #ifndef WEFT_SYMBOLIZE_LIST_H
 #define WEFT_SYMBOLIZE_LIST_H
 
+#include "collector/inspect.h"
 #include "store/store.h"
 
 /* By the source of the outermost level: how much of a file's code it can
@@ -71,6 +72,8 @@ struct symbolize_binary {
 	size_t named_before, named, renamed;
 	struct symbolize_frame *wanted; /* owned */
 	size_t n_wanted, room;
+	struct inspect_segment segments[INSPECT_SEGMENTS_MAX];
+	size_t n_segments;
 	enum symbolize_state state;
 	char *refused;                 /* owned; where something else is */
 	char *fetched, *fetched_debug; /* owned; by debuginfod */

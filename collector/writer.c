@@ -104,6 +104,10 @@ static void do_job(uv_work_t *work)
 		job->rc = store_write_names(w->opts.store, job->names.rows,
 					    job->names.n, job->names.text,
 					    job->names.n_text, &job->err);
+		if (!job->rc && job->names.n_segments)
+			job->rc = store_write_segments(
+				w->opts.store, job->names.segments,
+				job->names.n_segments, &job->err);
 		break;
 	case JOB_SPANS:
 		job->rc = store_write_spans(w->opts.store, job->spans.rows,
@@ -210,7 +214,8 @@ void writer_batch(struct writer *w, struct batch *b)
 
 void writer_names(struct writer *w, struct name_list *names)
 {
-	struct job *job = names->n ? queue(w, JOB_NAMES) : NULL;
+	bool is_empty = !names->n && !names->n_segments;
+	struct job *job = is_empty ? NULL : queue(w, JOB_NAMES);
 
 	if (!job) {
 		name_list_release(names);

@@ -137,6 +137,8 @@ void bind_text(sqlite3_stmt *stmt, int column, const char *text,
 /* The same, where 0 is the empty string. */
 void bind_text_or_empty(sqlite3_stmt *stmt, int column, const char *text,
 			store_text offset);
+/* Bind a number if there is one, else NULL. */
+void bind_if(sqlite3_stmt *stmt, int column, bool is_there, uint64_t value);
 
 /* Make the views anew; sample reads the tail unless the file is closed. */
 int seal_make_views(struct store *st, bool has_tail,

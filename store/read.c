@@ -37,3 +37,27 @@ int store_each_frame(struct store *st, store_frame_fn *fn, void *ctx,
 	sqlite3_reset(stmt);
 	return told;
 }
+
+int store_read_segments(struct store *st, int64_t binary_id,
+			struct store_segment *out, size_t max, size_t *n,
+			struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc, step;
+
+	*n = 0;
+	rc = store_stmt(st, STORE_SQL_SEGMENTS_OF, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, binary_id);
+	while ((step = sqlite3_step(stmt)) == SQLITE_ROW && *n < max)
+		out[(*n)++] = (struct store_segment){
+			.file_offset = (uint64_t)sqlite3_column_int64(stmt, 0),
+			.size = (uint64_t)sqlite3_column_int64(stmt, 1),
+			.address = (uint64_t)sqlite3_column_int64(stmt, 2),
+		};
+	if (step != SQLITE_DONE && step != SQLITE_ROW)
+		rc = conn_fail(&st->conn, step, "read", err);
+	sqlite3_reset(stmt);
+	return rc;
+}

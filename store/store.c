@@ -67,6 +67,14 @@ void bind_text_or_empty(sqlite3_stmt *stmt, int column, const char *text,
 			  SQLITE_STATIC);
 }
 
+void bind_if(sqlite3_stmt *stmt, int column, bool is_there, uint64_t value)
+{
+	if (is_there)
+		sqlite3_bind_int64(stmt, column, (int64_t)value);
+	else
+		sqlite3_bind_null(stmt, column);
+}
+
 static int add_recording(struct store *st, const struct store_recording *r,
 			 struct weft_err *err)
 {

@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 6
+#define STORE_SCHEMA_VERSION 7
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -355,6 +355,22 @@ struct store_name {
 int store_write_names(struct store *st, const struct store_name *names,
 		      size_t n, const char *text, size_t text_size,
 		      struct weft_err *err) MUST_CHECK;
+
+/* A piece of a binary's file that is mapped as code. */
+struct store_segment {
+	int64_t frame_id; /* any frame of the binary */
+	uint64_t file_offset, size, address;
+};
+
+/* Keep segments, in one transaction; of a binary that has some, others at the
+ * same offset are ignored. Errors as store_write(). */
+int store_write_segments(struct store *st, const struct store_segment *segments,
+			 size_t n, struct weft_err *err) MUST_CHECK;
+
+/* The segments of a binary: fills at most max (frame_id 0), *n how many. */
+int store_read_segments(struct store *st, int64_t binary_id,
+			struct store_segment *out, size_t max, size_t *n,
+			struct weft_err *err) MUST_CHECK;
 
 enum {
 	STORE_SPAN_KINDS = 6,   /* unspecified, internal, server, client,

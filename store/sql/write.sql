@@ -210,6 +210,14 @@ SELECT f.id, f.address, b.id, b.path, b.build_id, b.identity,
  WHERE b.kind = 'elf' AND f.in_kernel = 0
  ORDER BY f.binary_id, f.address;
 
+-- name: segment_add
+INSERT OR IGNORE INTO binary_segment
+SELECT binary_id, ?2, ?3, ?4 FROM frame WHERE id = ?1;
+
+-- name: segments_of
+SELECT file_offset, size_bytes, address FROM binary_segment
+ WHERE binary_id = ?1 ORDER BY file_offset;
+
 -- name: frame_function_drop
 DELETE FROM frame_function WHERE frame_id = ?1;
 

@@ -83,6 +83,32 @@ check "hot_leaf is what is hot in both" \
 "$weft" symbolize --symfs "$dir/there/root" "$db" >"$dir/report" 2>&1
 check "a second time there is nothing to name" "$(is $? = 4)"
 
+# The debug file alone, which does not say what offset its code has in the
+# program, here not its address: the recording says it.
+gcc -O1 -g -fno-optimize-sibling-calls -Wl,--build-id \
+	-Wl,-z,noseparate-code -Wl,-Ttext-segment=0x10000 -no-pie \
+	-o "$dir/moved" "$dir/known.c"
+moved_id=$(readelf -n "$dir/moved" | awk '/Build ID:/ { print $3 }')
+mkdir -p "$dir/alone/.build-id/$(echo "$moved_id" | cut -c1-2)"
+objcopy --only-keep-debug "$dir/moved" "$dir/alone/.build-id/$(echo "$moved_id" |
+	cut -c1-2)/$(echo "$moved_id" | cut -c3-).debug"
+strip "$dir/moved"
+"$weft" record -q -o "$dir/alone.db" -- "$dir/moved" 5000
+rm "$dir/moved"
+sqlite3 -separator ' ' "$dir/alone.db" "SELECT s.* FROM binary_segment s
+	JOIN binary b ON b.id = s.binary_id WHERE b.path = '$dir/moved'" | say
+"$weft" symbolize --debug-dir "$dir/alone" "$dir/alone.db" \
+	>"$dir/report" 2>&1 || true
+say <"$dir/report"
+check "a debug file alone names what was recorded, with lines" \
+	"$(is "$(functions "$dir/alone.db" moved)" = \
+		"$(functions "$dir/whole.db" whole)")"
+sqlite3 "$dir/alone.db" "DELETE FROM frame_function; DELETE FROM binary_segment"
+"$weft" symbolize --debug-dir "$dir/alone" "$dir/alone.db" \
+	>"$dir/report" 2>&1 || true
+check "without knowing where the code lay it names nothing" \
+	"$(is "$(functions "$dir/alone.db" moved)" = "")"
+
 # While it is recorded, nobody else writes.
 background "$weft" record -q -a -o "$dir/busy.db"
 recorder=$!

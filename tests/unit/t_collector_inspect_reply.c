@@ -219,6 +219,40 @@ static void levels_ascend_and_are_of_what_was_asked(void **state)
 	assert_int_equal(inspect_reply_size(&reply.head, &lines), 0);
 }
 
+static void segments_lead_to_no_impossible_place(void **state)
+{
+	static const struct wire_request wanted = { .id = 7,
+						    .op = WIRE_SEGMENTS };
+	const struct {
+		struct inspect_segment segment;
+		int want;
+	} tried[] = {
+		{ { 0x1000, 0x2000, 0x401000 }, 0 },
+		{ { 1ULL << 63, 1, 0 }, -EPROTO },
+		{ { 1, INT64_MAX, 0 }, -EPROTO },
+		{ { 0, 1, 1ULL << 63 }, -EPROTO },
+	};
+	struct {
+		struct wire_reply head;
+		struct inspect_segment segment;
+	} reply = { .head = { .id = 7, .n = 1 } };
+	struct inspect_answer answer;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(tried); i++) {
+		reply.segment = tried[i].segment;
+		assert_int_equal(inspect_answer_decode(&answer, &reply,
+						       sizeof(reply), &wanted),
+				 tried[i].want);
+		assert_int_equal(answer.n, !tried[i].want);
+		if (answer.n)
+			assert_int_equal(answer.segments[0].address, 0x401000);
+		inspect_answer_release(&answer);
+	}
+	reply.head.n = INSPECT_SEGMENTS_MAX + 1;
+	assert_int_equal(inspect_reply_size(&reply.head, &wanted), 0);
+}
+
 static void a_context_speaks_of_who_was_asked_about(void **state)
 {
 	const struct wire_request who = {
@@ -458,6 +492,7 @@ int main(void)
 		cmocka_unit_test(nothing_follows_a_failure),
 		cmocka_unit_test(there_is_a_name_for_each_offset),
 		cmocka_unit_test(levels_ascend_and_are_of_what_was_asked),
+		cmocka_unit_test(segments_lead_to_no_impossible_place),
 		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),
 		cmocka_unit_test(there_is_a_record_for_each_thread_or_none),
 		cmocka_unit_test(a_table_is_taken_in_place),

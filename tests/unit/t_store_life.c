@@ -113,7 +113,7 @@ static void a_new_file_is_private_and_says_what_it_is(void **state)
 	assert_int_equal(stat("a.db", &status), 0);
 	assert_int_equal(status.st_mode, S_IFREG | 0600);
 	t_expect("a.db", "PRAGMA application_id", "2003134068");
-	t_expect("a.db", "PRAGMA user_version", "6");
+	t_expect("a.db", "PRAGMA user_version", "7");
 	t_expect("a.db", "PRAGMA journal_mode", "wal");
 	t_expect("a.db", "PRAGMA auto_vacuum", "2");
 	t_close(st);
@@ -270,7 +270,8 @@ static void words_keep_their_numbers_over_append(void **state)
 static void make_old_recording(const char *path)
 {
 	make_recording(path);
-	change(path, "DROP VIEW metric_total; DROP VIEW metric_histogram;"
+	change(path, "DROP TABLE binary_segment;"
+		     "DROP VIEW metric_total; DROP VIEW metric_histogram;"
 		     "DROP VIEW metric_loss; DROP TABLE metric_exemplar;"
 		     "DROP TABLE metric_interval; DROP TABLE metric_bucket;"
 		     "DROP TABLE metric_value; DROP TABLE metric_key;"
@@ -298,7 +299,7 @@ static void an_older_schema_is_migrated_when_added_to(void **state)
 	(void)state;
 	make_old_recording("a.db");
 	st = t_open("a.db", true);
-	t_expect("a.db", "PRAGMA user_version", "6");
+	t_expect("a.db", "PRAGMA user_version", "7");
 	t_expect("a.db", "SELECT status, ended FROM stack ORDER BY id",
 		 "lost|NULL\ncomplete|NULL\nbroken|NULL");
 	t_fill(&b);
@@ -326,7 +327,7 @@ static void an_older_schema_makes_way_as_it_is(void **state)
 	t_close(st);
 	t_expect("a.db.old", "PRAGMA user_version", "1");
 	t_expect("a.db.old", "SELECT count(*) FROM stack", "3");
-	t_expect("a.db", "PRAGMA user_version", "6");
+	t_expect("a.db", "PRAGMA user_version", "7");
 }
 
 static void a_second_writer_is_refused(void **state)
@@ -439,7 +440,7 @@ static void a_newer_file_is_refused_and_both_schemas_named(void **state)
 	make_recording("a.db");
 	change("a.db", "PRAGMA user_version = 99");
 	expect_untouched("a.db", -ENOTSUP,
-			 "'%s/a.db' has schema 99, newer than this weft's (6): "
+			 "'%s/a.db' has schema 99, newer than this weft's (7): "
 			 "use a newer weft, or choose another name");
 }
 
