@@ -30,7 +30,7 @@ ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)
 RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
 	-llzma -lz -ljansson -lmicrohttpd
-QUERY_LIBS := -lsqlite3 -lm
+QUERY_LIBS := -lsqlite3 -lm -lprotobuf-c -lz
 
 # A room is an archive; a program is its main.o and the rooms it may know.
 objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c %_main.c, \
@@ -38,7 +38,8 @@ objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c %_main.c, \
 STORE := $(call objects,store) $(B)/gen/store_sql.o
 COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
-QUERY := $(call objects,query) $(B)/gen/query_sql.o
+QUERY := $(call objects,query) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
+	$(B)/gen/otlp_profiles.pb-c.o
 
 # Those of the collector's that do not record: NAME_main.c makes weft-NAME.
 BESIDE := weft-symbolize weft-import weft-doctor weft-list
@@ -64,7 +65,8 @@ $(B)/query.a: $(QUERY)
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
 	$(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
-	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h
+	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h \
+	$(B)/gen/pprof.pb-c.h $(B)/gen/otlp_profiles.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
 QUERY_SQL := $(wildcard query/*.sql)
 
@@ -98,6 +100,11 @@ $(B)/gen/syscalls.h:
 $(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=collector --c_out=$(B)/gen $<
+
+# The formats of profiles that are written.
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: query/proto/%.proto
+	@mkdir -p $(@D)
+	$(Q)protoc-c --proto_path=query/proto --c_out=$(B)/gen $<
 
 $(B)/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)

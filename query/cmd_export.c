@@ -1,210 +1,296 @@
 /* SPDX-License-Identifier: MIT */
-/* weft export: the stacks of a recording in a format that others read. */
+/* weft export: a recording's stacks in formats that others read. */
 #include <errno.h>
-#include <inttypes.h>
-#include <sqlite3.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "query/cmd.h"
-#include "query/folded.h"
-#include "query/report.h"
-#include "query/stacks.h"
+#include "query/export.h"
 
 struct export_opts {
 	struct cli_common common;
-	const char *format, *output;
+	const char *format, *output, *only, *trace, *pid;
 };
 
 static const struct cli_option options[] = {
-	{ "format", 'f', "FORMAT", "folded (the default, and the only one yet)",
+	{ "format", 'f', "FORMAT",
+	  "folded, pprof, speedscope (default: as OUT is "
+	  "called, else folded)",
 	  CLI_TEXT, offsetof(struct export_opts, format) },
 	{ "output", 'o', "OUT", "write to OUT (default standard output)",
 	  CLI_TEXT, offsetof(struct export_opts, output) },
+	{ "only", 0, "shape|detail",
+	  "the exact counts, or the samples (default shape)", CLI_TEXT,
+	  offsetof(struct export_opts, only) },
+	{ "trace", 0, "ID", "only this request; its samples are of detail",
+	  CLI_TEXT, offsetof(struct export_opts, trace) },
+	{ "pid", 0, "PID", "only this process", CLI_TEXT,
+	  offsetof(struct export_opts, pid) },
 };
 
 static const struct cli_command command = {
 	.name = "export",
 	.operands = "[FILE]",
-	.about = "The exact counts of all stacks, for other tools. folded: one "
-		 "line per process\nname and stack, root first, `;` between "
-		 "frames, then the count; sorted. Kernel\nframes end in _[k]. "
-		 "What the format has no way to say is replaced: `;` by `:`,\n"
-		 "control characters by `?`, bytes that are not UTF-8 by "
-		 "U+FFFD.",
+	.about =
+		"The stacks of a recording, for other tools. Shape: exact "
+		"counts of all stacks.\nDetail: the samples that were sent one "
+		"by one, each with its weight, so that sums\nestimate the "
+		"same; they have threads, times and trace IDs.\n\n"
+		"  folded      .folded           lines `process;frame;frame "
+		"COUNT`, root first\n"
+		"  pprof       .pb.gz            go tool pprof, Perfetto and "
+		"others\n"
+		"  speedscope  .speedscope.json  speedscope.app\n"
+		"\n"
+		"One event per export (--event). All text is valid UTF-8. In "
+		"names of functions,\nprocesses and files control characters "
+		"and what is not UTF-8 read \\xNN; folded,\nwhich has no "
+		"escapes: `;` as `:`, control characters as `?`, what is not "
+		"UTF-8 as\nU+FFFD. Kernel frames end in _[k] in folded "
+		"and speedscope.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
 };
 
-struct line {
-	char *text; /* owned */
-	uint64_t count;
+static const struct format {
+	const char *name, *suffix;
+	export_fn *write;
+	bool is_binary;
+	bool has_both; /* room for shape and detail */
+} formats[] = {
+	{ "folded", ".folded", export_folded, false, false },
+	{ "pprof", ".pb.gz", export_pprof, true, false },
+	{ "speedscope", ".speedscope.json", export_speedscope, false, false },
 };
 
-struct lines {
-	struct line *rows; /* owned */
-	size_t n;
-};
-
-static void lines_release(struct lines *l)
+double export_count(const struct profile_sample *s)
 {
-	while (l->n > 0)
-		free(l->rows[--l->n].text);
-	free(l->rows);
-	l->rows = NULL;
+	return (double)s->count * s->weight;
 }
 
-/* Consumes text. */
-static int add_line(struct lines *l, char *text, uint64_t count)
+double export_value(const struct profile_sample *s)
 {
-	struct line *grown = l->rows;
-
-	if ((l->n & (l->n - 1)) == 0)
-		grown = reallocarray(l->rows, l->n ? 2 * l->n : 1,
-				     sizeof(*grown));
-	if (!grown || !text) {
-		if (grown)
-			l->rows = grown;
-		free(text);
-		return -ENOMEM;
-	}
-	l->rows = grown;
-	grown[l->n++] = (struct line){ text, count };
-	return 0;
+	return (double)s->value * s->weight;
 }
 
-static int load_part(struct lines *l, struct report *r, size_t part,
-		     const struct stacks *stacks, struct weft_err *err)
+void export_event_type(const struct export *x, char out[64])
 {
-	enum query_sql id = r->range.is_whole ? QUERY_SQL_EXPORT_WHOLE
-					      : QUERY_SQL_EXPORT_PART;
-	const char *names[STACKS_FRAMES_MAX + 1];
-	sqlite3_stmt *stmt;
-	size_t n;
-	int rc;
+	const char *name = x->report->range.event;
 
-	rc = range_query(&r->range, part, r->db, id, &stmt, err);
-	if (rc)
-		return rc;
-	while ((rc = db_step(r->db, stmt, err)) > 0) {
-		names[0] = (const char *)sqlite3_column_text(stmt, 0);
-		if (!names[0])
-			names[0] = "";
-		n = stacks_names(stacks, sqlite3_column_int64(stmt, 1),
-				 names + 1);
-		if (n == 0)
-			names[++n] = "[unknown]";
-		if (add_line(l, folded_text(names, n + 1),
-			     (uint64_t)sqlite3_column_int64(stmt, 2)))
-			return weft_fail(err, -ENOMEM,
-					 "out of memory for the stacks of '%s'",
-					 db_path(r->db));
-	}
-	return rc;
+	if (!strcmp(name, "cpu-clock"))
+		name = "cpu";
+	weft_sanitize(out, 64, name, strlen(name));
+	for (; *out; out++)
+		if (*out == '-')
+			*out = '_';
 }
 
-static int compare_lines(const void *a, const void *b)
+const char *export_event_unit(const struct export *x)
 {
-	const struct line *x = a, *y = b;
-
-	return strcmp(x->text, y->text);
+	return !strcmp(x->report->range.unit, "ns") ? "nanoseconds" : "count";
 }
 
-/* Sort, and add up the lines that read the same. */
-static void merge(struct lines *l)
+int export_no_memory(const struct export *x, struct weft_err *err)
 {
-	size_t i, kept = 0;
-
-	if (l->n == 0)
-		return;
-	qsort(l->rows, l->n, sizeof(*l->rows), compare_lines);
-	for (i = 1; i < l->n; i++) {
-		if (strcmp(l->rows[kept].text, l->rows[i].text) != 0) {
-			l->rows[++kept] = l->rows[i];
-			continue;
-		}
-		l->rows[kept].count += l->rows[i].count;
-		free(l->rows[i].text);
-	}
-	l->n = kept + 1;
+	return weft_fail(err, -ENOMEM, "out of memory for the export of '%s'",
+			 db_path(x->report->db));
 }
 
-static int load(struct lines *l, const struct cli_common *common,
-		const char *file, struct weft_err *err)
+static bool ends_with(const char *text, const char *suffix)
 {
-	struct stacks *stacks = NULL;
-	struct report report;
-	size_t i;
-	int rc;
+	size_t size = strlen(text), n = strlen(suffix);
 
-	rc = report_open(&report, common, file, err);
-	if (!rc)
-		rc = stacks_load(&stacks, report.db, err);
-	for (i = 0; !rc && i < report.range.n_parts; i++)
-		rc = load_part(l, &report, i, stacks, err);
-	merge(l);
-	if (!rc && l->n == 0)
-		rc = weft_fail(err, -ENODATA, "'%s' has no sample to export",
-			       db_path(report.db));
-	stacks_free(stacks);
-	report_close(&report);
-	return rc;
+	return size > n && !strcmp(text + size - n, suffix);
 }
 
-static void write_lines(const struct lines *l, FILE *to)
+/* The format that is asked for; NULL: there is none of that name. */
+static const struct format *find_format(const struct export_opts *opts)
 {
 	size_t i;
 
-	for (i = 0; i < l->n; i++)
-		fprintf(to, "%s %" PRIu64 "\n", l->rows[i].text,
-			l->rows[i].count);
+	for (i = 0; opts->format && i < ARRAY_LEN(formats); i++)
+		if (!strcmp(opts->format, formats[i].name))
+			return &formats[i];
+	for (i = 0; !opts->format && opts->output && i < ARRAY_LEN(formats);
+	     i++)
+		if (ends_with(opts->output, formats[i].suffix))
+			return &formats[i];
+	return opts->format ? NULL : &formats[0];
 }
 
-static int write_file(const struct lines *l, const char *path,
-		      struct weft_err *err)
+static int usage_of_format(const char *word)
 {
-	FILE *to = fopen(path, "we");
-	int code;
+	const char *names[ARRAY_LEN(formats) + 1] = { NULL };
+	const char *near;
+	char list[128] = "";
+	size_t i, n = 0;
 
-	if (!to) {
+	for (i = 0; i < ARRAY_LEN(formats); i++) {
+		names[i] = formats[i].name;
+		n += (size_t)snprintf(list + n, sizeof(list) - n, "%s%s",
+				      i ? ", " : "", names[i]);
+	}
+	near = weft_nearest(word, names);
+	return cli_usage(&command, "no format '%s'%s%s%s; there are %s", word,
+			 near ? "; did you mean '" : "", near ? near : "",
+			 near ? "'?" : "", list);
+}
+
+/* Is there anything to write? Asked first, so that an empty export leaves OUT
+ * as it was. */
+static int check_any(const struct export *x, struct weft_err *err)
+{
+	int any = 0;
+
+	if (x->shape)
+		any = profile_any(x->report, &x->choice, PROFILE_SHAPE, err);
+	if (!any && x->detail)
+		any = profile_any(x->report, &x->choice, PROFILE_DETAIL, err);
+	if (any)
+		return any < 0 ? any : 0;
+	return weft_fail(err, -ENODATA, "'%s' has no sample to export%s",
+			 db_path(x->report->db),
+			 x->shape ? "" : "; detail may have been off");
+}
+
+static int output_failed(const char *path, int code, struct weft_err *err)
+{
+	return weft_fail(err, code, "cannot write '%s': %s", path,
+			 strerror(-code));
+}
+
+static int write_file(struct export *x, const struct format *format,
+		      const char *path, struct weft_err *err)
+{
+	struct stat st;
+	int code, rc;
+
+	x->to = fopen(path, "we");
+	if (!x->to) {
 		code = -errno;
 		return weft_fail(err, code, "cannot create '%s': %s", path,
 				 strerror(-code));
 	}
-	write_lines(l, to);
-	code = ferror(to) ? -EIO : 0;
-	if (fclose(to))
+	rc = format->write(x, err);
+	code = ferror(x->to) ? -EIO : 0;
+	if (fclose(x->to))
 		code = -errno;
-	if (code)
-		return weft_fail(err, code, "cannot write '%s': %s", path,
-				 strerror(-code));
-	return 0;
+	if (!rc && code)
+		rc = output_failed(path, code, err);
+	/* half an export is none */
+	if (rc && !stat(path, &st) && S_ISREG(st.st_mode))
+		(void)unlink(path);
+	return rc;
+}
+
+/* Into a file without a name first: a failure gives no half export, and a slow
+ * pipe holds up no writer of the recording. */
+static int write_stdout(struct export *x, const struct format *format,
+			struct weft_err *err)
+{
+	char part[65536];
+	size_t n;
+	int rc;
+
+	x->to = tmpfile();
+	if (!x->to) {
+		rc = -errno;
+		return weft_fail(err, rc,
+				 "cannot make a temporary file: %s; name one "
+				 "to write to with -o",
+				 strerror(-rc));
+	}
+	rc = format->write(x, err);
+	if (!rc && (fflush(x->to) || ferror(x->to)))
+		rc = output_failed("a temporary file", -EIO, err);
+	if (!rc) {
+		db_release(x->report->db);
+		rewind(x->to);
+		while ((n = fread(part, 1, sizeof(part), x->to)) > 0)
+			if (fwrite(part, 1, n, stdout) != n)
+				break; /* cli_finish() says so */
+	}
+	fclose(x->to);
+	return rc;
+}
+
+static int run(struct export *x, const struct format *format,
+	       const struct export_opts *opts, const char *file,
+	       struct weft_err *err)
+{
+	int rc = report_open(x->report, &opts->common, file, err);
+
+	if (!rc && opts->trace)
+		rc = report_find_trace(x->report, opts->trace, &x->choice.trace,
+				       x->trace_hex, err);
+	if (!rc)
+		rc = check_any(x, err);
+	if (rc)
+		return rc;
+	db_sort_on_disk(x->report->db);
+	rc = frames_load(&x->frames, x->report->db, err);
+	if (!rc && opts->output && strcmp(opts->output, "-") != 0)
+		return write_file(x, format, opts->output, err);
+	return rc ? rc : write_stdout(x, format, err);
+}
+
+/* Which forms; -1, or the status of a usage error. */
+static int choose_forms(struct export *x, const struct format *format,
+			const struct export_opts *opts)
+{
+	if (opts->only && strcmp(opts->only, "shape") != 0 &&
+	    strcmp(opts->only, "detail") != 0)
+		return cli_usage(&command,
+				 "--only takes 'shape' or 'detail', not '%s'",
+				 opts->only);
+	if (opts->trace && opts->only && !strcmp(opts->only, "shape"))
+		return cli_usage(&command, "shape knows no traces: --trace "
+					   "exports detail");
+	x->detail = opts->trace || (opts->only ? !strcmp(opts->only, "detail")
+					       : format->has_both);
+	x->shape = !opts->trace && (opts->only ? !x->detail : true);
+	return -1;
 }
 
 int cmd_export(int argc, char **argv)
 {
-	struct export_opts opts = { .format = "folded" };
+	struct report report = { 0 };
+	struct export x = { .report = &report };
+	struct export_opts opts = { 0 };
 	struct weft_err err = { 0 };
-	struct lines lines = { 0 };
+	const struct format *format;
 	const char *file;
+	uint64_t pid = 0;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
 	if (rc >= 0)
 		return rc;
-	if (strcmp(opts.format, "folded") != 0)
-		return cli_usage(&command, "no format '%s'; there is 'folded'",
-				 opts.format);
+	format = find_format(&opts);
+	if (!format)
+		return usage_of_format(opts.format);
 	if (opts.common.json)
 		return cli_usage(&command, "an export is not a report: it has "
 					   "no --json");
-	rc = load(&lines, &opts.common, file, &err);
-	if (!rc && opts.output && strcmp(opts.output, "-") != 0)
-		rc = write_file(&lines, opts.output, &err);
-	else if (!rc)
-		write_lines(&lines, stdout);
-	lines_release(&lines);
+	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
+		return cli_usage(&command, "--pid takes a process ID, not '%s'",
+				 opts.pid);
+	rc = choose_forms(&x, format, &opts);
+	if (rc >= 0)
+		return rc;
+	if (format->is_binary && !opts.output && isatty(STDOUT_FILENO))
+		return cli_usage(&command,
+				 "%s is not for a terminal: name a file with "
+				 "-o",
+				 format->name);
+	x.choice.pid = (int64_t)pid;
+	rc = run(&x, format, &opts, file, &err);
+	frames_free(x.frames);
+	report_close(&report);
 	return rc ? cli_fail(&err) : cli_finish();
 }

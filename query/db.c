@@ -225,6 +225,13 @@ int db_allow_own(struct db *db, bool allow, struct weft_err *err)
 		   err);
 }
 
+void db_sort_on_disk(struct db *db)
+{
+	/* Refused where there are temporary views already (schema 1): then
+	 * memory has to do. */
+	sqlite3_exec(db->sql, "PRAGMA temp_store = FILE", NULL, NULL, NULL);
+}
+
 /* Make a file of an older schema read like one of ours, for this connection
  * only. */
 static int adapt(struct db *db, struct weft_err *err)

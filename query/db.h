@@ -58,6 +58,10 @@ int db_fail(struct db *db, const char *doing, struct weft_err *err);
  * longer. The file itself is never written. */
 int db_allow_own(struct db *db, bool allow, struct weft_err *err) MUST_CHECK;
 
+/* From now on let sorting that outgrows the page cache go to a temporary file
+ * rather than to memory. Before the first temporary table or view. */
+void db_sort_on_disk(struct db *db);
+
 const char *db_path(const struct db *db);
 
 /* For queries that a person typed; still owned by db. */

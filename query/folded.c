@@ -42,27 +42,25 @@ static void join_number(char *text)
 		*blank = '_';
 }
 
-char *folded_text(const char *const *names, size_t n)
+char *folded_name(const char *name, const char *suffix, enum folded_place place)
 {
 	char *text = NULL;
-	size_t size, i;
+	size_t size;
 	FILE *to = open_memstream(&text, &size);
 
 	if (!to)
 		return NULL;
-	if (n > 0 && names[0][0] == '#')
+	if (place == FOLDED_FIRST && name[0] == '#')
 		putc('_', to);
-	for (i = 0; i < n; i++) {
-		if (i > 0)
-			putc(';', to);
-		put_name(to, names[i]);
-	}
+	put_name(to, name);
+	fputs(suffix, to);
 	if (fclose(to)) {
 		free(text);
 		return NULL;
 	}
-	if (text[0] == ' ')
+	if (place == FOLDED_FIRST && text[0] == ' ')
 		text[0] = '_';
-	join_number(text);
+	if (place == FOLDED_LAST)
+		join_number(text);
 	return text;
 }

@@ -16,8 +16,16 @@
 
 #include <stddef.h>
 
-/* The frames as one text, without the count. The caller frees it; NULL: out
- * of memory. */
-char *folded_text(const char *const *names, size_t n);
+/* Where in a line a name stands. */
+enum folded_place {
+	FOLDED_FIRST,
+	FOLDED_WITHIN,
+	FOLDED_LAST
+};
+
+/* A name as it stands there, suffix added. The caller frees it; NULL: out of
+ * memory. */
+char *folded_name(const char *name, const char *suffix,
+		  enum folded_place place);
 
 #endif
