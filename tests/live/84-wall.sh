@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Of each request of the demo service: the time that it ran, could have run and
+# was blocked add up to the time that it took, as the service measured it.
+# WALL_REQUESTS: at least so many.
+set -eu
+# shellcheck source=tests/live/live.sh
+. "$(dirname "$0")/live.sh"
+# shellcheck source=tools/demo/processes.sh
+. "$tests/../tools/demo/processes.sh"
+trap 'processes_stop || true; live_end' EXIT
+
+least_requests=${WALL_REQUESTS:-200}
+start_service "$dir"
+start_load "$dir" --seconds 600 --slow 3
+"$weft" record -p "$service_pid" -e wall -F "${WALL_HZ:-9999}" --detail 1/1 \
+	-o "$dir/a.db" >"$dir/said" 2>&1 &
+recorder=$!
+live_children="$live_children $recorder"
+wait_for 30 test -s "$dir/a.db"
+before=$(wc -l <"$dir/sent.tsv")
+# shellcheck disable=SC2317 # called through wait_for
+are_sent() {
+	[ "$(wc -l <"$dir/sent.tsv")" -ge "$1" ]
+}
+wait_for 300 are_sent $((before + least_requests * 5 / 4)) || true
+kill -INT $recorder
+wait $recorder || true
+processes_stop
+say <"$dir/said"
+check_ledger "$dir/a.db"
+python3 "$tests/live/72-truth.py" "$dir/truth.tsv" "$dir/a.db" >"$dir/spans"
+"$weft" import-spans -i "$dir/a.db" "$dir/spans" 2>&1 | say
+
+# Each request that lies in the recording, with what its parts leave.
+cat >"$dir/rests.sql" <<'SQL'
+CREATE TEMP TABLE part AS
+SELECT t.hex, sum(s.weight * s.value) AS ns
+FROM sample s JOIN trace t ON t.id = s.trace GROUP BY t.id;
+CREATE TEMP TABLE judged AS
+SELECT q.trace_id, q.duration_ns AS wall,
+  q.duration_ns - ifnull(p.ns, 0) AS rest,
+  -- where a request begins and ends, a timer is a period off at most
+  q.duration_ns / 100.0 + 2 * (SELECT max(period) FROM cpu_interval c
+    JOIN event e ON e.id = c.event_id WHERE e.name = 'cpu-clock') AS allowed
+FROM requests q LEFT JOIN part p ON p.hex = q.trace_id
+WHERE q.spans > 0
+  AND q.start_ns > (SELECT min(start_ns + clock_offset_ns) FROM interval)
+  AND q.start_ns + q.duration_ns < (
+    SELECT max(end_ns + clock_offset_ns) FROM interval);
+SQL
+figures=$(sqlite3 -readonly -separator ' ' "$dir/a.db" <<SQL
+.read $dir/rests.sql
+SELECT count(*), sum(abs(rest) <= wall / 100.0), sum(abs(rest) <= allowed),
+  sum(rest < -allowed), cast(sum(max(0, rest - allowed)) / 1e6 AS INT),
+  (SELECT cast(sum(value) / 1e6 AS INT) FROM ledger l
+    JOIN event e ON e.id = l.event_id
+    WHERE e.name = 'cpu-clock' AND entry = 'not_run'),
+  printf('%.2f', 100.0 * sum(rest) / sum(wall))
+FROM judged
+SQL
+)
+set -f
+# shellcheck disable=SC2086 # numbers
+set -- $figures
+echo "requests $1; within 1 %: $2, within 1 % and two periods: $3;" \
+	"the rest of all: $7 % of their time" | say
+check "at least $least_requests requests" "$(is "$1" -ge "$least_requests")"
+check "none has more parts than time (1 % and two periods allowed)" \
+	"$(is "$4" = 0)"
+# Where the machine stood still, the timer's ticks are missing, and only they.
+check "what is missing beyond ($5 ms) is in the ledger as not_run ($6 ms)" \
+	"$(is "$5" -le "$6")"
+check "at least nine in ten lack no more than 1 % and two periods" \
+	"$(is $(($3 * 10)) -ge $(($1 * 9)))"
+live_done
