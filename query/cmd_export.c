@@ -18,14 +18,14 @@ struct export_opts {
 
 static const struct cli_option options[] = {
 	{ "format", 'f', "FORMAT",
-	  "folded, pprof, speedscope (default: as OUT is "
+	  "folded, pprof, speedscope, otlp, csv, json (default: as OUT is "
 	  "called, else folded)",
 	  CLI_TEXT, offsetof(struct export_opts, format) },
 	{ "output", 'o', "OUT", "write to OUT (default standard output)",
 	  CLI_TEXT, offsetof(struct export_opts, output) },
 	{ "only", 0, "shape|detail",
-	  "the exact counts, or the samples (default shape)", CLI_TEXT,
-	  offsetof(struct export_opts, only) },
+	  "the exact counts, or the samples (default shape; otlp: both)",
+	  CLI_TEXT, offsetof(struct export_opts, only) },
 	{ "trace", 0, "ID", "only this request; its samples are of detail",
 	  CLI_TEXT, offsetof(struct export_opts, trace) },
 	{ "pid", 0, "PID", "only this process", CLI_TEXT,
@@ -45,13 +45,17 @@ static const struct cli_command command = {
 		"  pprof       .pb.gz            go tool pprof, Perfetto and "
 		"others\n"
 		"  speedscope  .speedscope.json  speedscope.app\n"
-		"\n"
+		"  otlp        .otlp             OTLP profiles, as sent to "
+		"/v1development/profiles\n"
+		"  csv, json   .csv, .json       a row for each count or "
+		"sample\n\n"
 		"One event per export (--event). All text is valid UTF-8. In "
 		"names of functions,\nprocesses and files control characters "
-		"and what is not UTF-8 read \\xNN; folded,\nwhich has no "
-		"escapes: `;` as `:`, control characters as `?`, what is not "
-		"UTF-8 as\nU+FFFD. Kernel frames end in _[k] in folded "
-		"and speedscope.",
+		"and what is not UTF-8 read \\xNN. In "
+		"stacks\nas text (folded; csv and json have them without the "
+		"process) there are no\nescapes: `;` reads `:`, control "
+		"characters `?`, what is not UTF-8 U+FFFD. Kernel\nframes end "
+		"in _[k], but in pprof and otlp, which mark them otherwise.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -66,6 +70,9 @@ static const struct format {
 	{ "folded", ".folded", export_folded, false, false },
 	{ "pprof", ".pb.gz", export_pprof, true, false },
 	{ "speedscope", ".speedscope.json", export_speedscope, false, false },
+	{ "otlp", ".otlp", export_otlp, true, true },
+	{ "csv", ".csv", export_csv, false, false },
+	{ "json", ".json", export_json, false, false },
 };
 
 double export_count(const struct profile_sample *s)
@@ -276,7 +283,7 @@ int cmd_export(int argc, char **argv)
 		return usage_of_format(opts.format);
 	if (opts.common.json)
 		return cli_usage(&command, "an export is not a report: it has "
-					   "no --json");
+					   "no --json; --format json has rows");
 	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
 		return cli_usage(&command, "--pid takes a process ID, not '%s'",
 				 opts.pid);

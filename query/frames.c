@@ -468,3 +468,17 @@ size_t frames_of_stack(const struct frames *f, int64_t stack_id, uint32_t *out)
 		out[n++] = FRAMES_MARK_BROKEN;
 	return n;
 }
+
+size_t frames_n_stacks(const struct frames *f)
+{
+	return f->tree->n_stacks;
+}
+
+size_t frames_stack_number(const struct frames *f, int64_t stack_id)
+{
+	const struct frames_tree *t = f->tree;
+	uint32_t at =
+		find(t->stacks, t->n_stacks, sizeof(*t->stacks), stack_id);
+
+	return at == NONE ? t->n_stacks : at;
+}

@@ -95,4 +95,9 @@ void frames_free(struct frames *f);
  */
 size_t frames_of_stack(const struct frames *f, int64_t stack_id, uint32_t *out);
 
+/* How many stacks there are; and the dense number of one, below that, or that
+ * number itself where there is no such stack. */
+size_t frames_n_stacks(const struct frames *f);
+size_t frames_stack_number(const struct frames *f, int64_t stack_id);
+
 #endif
