@@ -40,6 +40,7 @@ COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
 QUERY := $(call objects,query) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
 	$(B)/gen/otlp_profiles.pb-c.o
+include query/flame/flame.mk
 
 # Those of the collector's that do not record: NAME_main.c makes weft-NAME.
 BESIDE := weft-symbolize weft-import weft-doctor weft-list
@@ -63,7 +64,7 @@ $(B)/query.a: $(QUERY)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Generated: statements, the kernel program and its skeleton.
-GEN := $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
+GEN := $(B)/gen/flame_page.h $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
 	$(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h \
 	$(B)/gen/pprof.pb-c.h $(B)/gen/otlp_profiles.pb-c.h

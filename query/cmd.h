@@ -4,6 +4,7 @@
 #define WEFT_CMD_H
 
 int cmd_export(int argc, char **argv);
+int cmd_flame(int argc, char **argv);
 int cmd_loss(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_sql(int argc, char **argv);
