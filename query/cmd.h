@@ -3,6 +3,7 @@
 #ifndef WEFT_CMD_H
 #define WEFT_CMD_H
 
+int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
 int cmd_loss(int argc, char **argv);

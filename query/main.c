@@ -23,6 +23,8 @@ static const struct command {
 	{ "traces", "the requests that used most CPU time", cmd_traces, NULL },
 	{ "trace", "one request: its stacks against everyone's", cmd_trace,
 	  NULL },
+	{ "diff", "what changed: two files, times, sets of requests", cmd_diff,
+	  NULL },
 	{ "timeline", "samples in the order of time", cmd_timeline, NULL },
 	{ "flame", "a flame graph, as a page of its own", cmd_flame, NULL },
 	{ "measure", "what the kernel counted, by key", cmd_measure, NULL },

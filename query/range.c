@@ -340,6 +340,11 @@ void range_release(struct range *r)
 	*r = (struct range){ 0 };
 }
 
+bool range_is_by_value(const struct range *r)
+{
+	return !strcmp(r->unit, "ns") && r->parts[0].requested_hz == 0;
+}
+
 int range_query(const struct range *r, size_t part, struct db *db,
 		enum query_sql id, sqlite3_stmt **out, struct weft_err *err)
 {

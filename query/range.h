@@ -51,6 +51,10 @@ int range_find(struct range *r, struct db *db, const struct cli_common *common,
 	       struct weft_err *err) MUST_CHECK;
 void range_release(struct range *r);
 
+/* Do samples differ in value (how long a block was), so that shares are of
+ * values? A timer's all stand for its period. */
+bool range_is_by_value(const struct range *r);
+
 /* Borrow statement id with a part's event, first and last interval bound to
  * ?1, ?2, ?3. */
 int range_query(const struct range *r, size_t part, struct db *db,

@@ -115,22 +115,53 @@ struct stats_interval stats_share(double k, double n)
 	return mended(k, n, Z);
 }
 
-/* Student's t, 95 % two-sided: the first from tables, then Fisher's series
- * (Abramowitz, Stegun 26.7.5). */
-static double student(double freedom)
+struct stats_interval stats_share_at(double k, double n, double z)
 {
-	static const double first[] = { 12.7062047362, 4.3026527297,
-					3.1824463053,  2.7764451052,
-					2.5705818356,  2.4469118511,
-					2.3646242516,  2.3060041352,
-					2.2621571628,  2.2281388520 };
-	const double n = freedom, z2 = Z * Z;
+	return mended(k, n, z);
+}
 
-	if (n <= 10)
-		return first[n < 1 ? 0 : (int)n - 1];
-	return Z * (1 + (z2 + 1) / (4 * n) +
-		    ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
-		    (((3 * z2 + 19) * z2 + 17) * z2 - 15) / (384 * n * n * n));
+/* P(|T| < t) for whole degrees of freedom, theta = atan(t / sqrt(n)):
+ * Abramowitz, Stegun 26.7.3 and 26.7.4. */
+static double student_within(double theta, int n)
+{
+	double cosine_sq = cos(theta) * cos(theta);
+	double term = n % 2 ? cos(theta) : 1, sum = n > 1 ? term : 0;
+
+	for (int i = n % 2 ? 3 : 2; i < n; i += 2) {
+		term *= cosine_sq * (i - 1) / i;
+		sum += term;
+	}
+	sum *= sin(theta);
+	return n % 2 ? M_2_PI * (theta + sum) : sum;
+}
+
+double stats_student(double freedom)
+{
+	enum {
+		/* From here on the series is exact to 1e-10. */
+		SERIES_FROM = 100
+	};
+	const double n = freedom, z2 = Z * Z;
+	double lo = 0, hi = M_PI_2;
+
+	if (n < 1)
+		return INFINITY;
+	if (n > SERIES_FROM)
+		return Z * (1 + (z2 + 1) / (4 * n) +
+			    ((5 * z2 + 16) * z2 + 3) / (96 * n * n) +
+			    (((3 * z2 + 19) * z2 + 17) * z2 - 15) /
+				    (384 * n * n * n) +
+			    ((((79 * z2 + 776) * z2 + 1482) * z2 - 1920) * z2 -
+			     945) / (92160 * n * n * n * n));
+	while (hi - lo > 1e-15) {
+		double mid = (lo + hi) / 2;
+
+		if (student_within(mid, (int)n) < 0.95)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return sqrt(floor(n)) * tan(lo);
 }
 
 struct stats_interval stats_share_clustered(const struct tally *part,
@@ -153,7 +184,7 @@ struct stats_interval stats_share_clustered(const struct tally *part,
 		effect = fmax(1, between / base);
 	if (fmin(c->having, c->m - c->nothing_else) < FEW_CLUSTERS)
 		effect = fmax(effect, c->n_sq / all->weight_sq);
-	return mended(share * n / effect, n / effect, student(c->m - 1));
+	return mended(share * n / effect, n / effect, stats_student(c->m - 1));
 }
 
 struct stats_interval stats_share_listed(double k, double n)

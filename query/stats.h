@@ -68,7 +68,14 @@ struct stats_interval stats_count_listed(double k);
  */
 struct stats_interval stats_share(double k, double n);
 
-/* The same with the lower limits of stats_count_listed(). */
+/* The same for another quantile than that of 95 %. */
+struct stats_interval stats_share_at(double k, double n, double z);
+
+/* Student's t, two-sided 95 %, for whole degrees of freedom; infinite for less
+ * than 1. */
+double stats_student(double freedom);
+
+/* stats_share() with the lower limits of stats_count_listed(). */
 struct stats_interval stats_share_listed(double k, double n);
 
 /*

@@ -454,8 +454,6 @@ int top_load(struct top *top, const struct cli_common *common, const char *file,
 	top->is_estimated = top->trace || top->by == TOP_BY_THREAD;
 	if (rc)
 		return rc;
-	/* A timer's samples all stand for its period. */
-	top->is_by_value = !strcmp(top->report.range.unit, "ns") &&
-			   top->report.range.parts[0].requested_hz == 0;
+	top->is_by_value = range_is_by_value(&top->report.range);
 	return load(top, err);
 }
