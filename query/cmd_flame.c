@@ -45,11 +45,11 @@ static const struct cli_command command = {
 	.about = "A flame graph as one HTML page that needs nothing else: no "
 		 "network, no server.\nThe width of a frame is its exact share "
 		 "of all samples; pointing at it tells the\n95 % interval, of "
-		 "this recording. Click to zoom, / to search, ? for the keys. "
-		 "Pick\na request below the graph, and it shows that request's "
-		 "samples (estimated from\ndetail), coloured by how much more "
-		 "or less of each frame it has than all samples.\n\n--json "
-		 "prints the page's data instead.",
+		 "this recording. Click to zoom, / to search, ? for the keys.\n"
+		 "Pick a request below the graph, and it shows that request's "
+		 "samples (estimated\nfrom detail), coloured by how much more "
+		 "or less of each frame it has than all.\n\n--json prints the "
+		 "page's data instead.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,

@@ -103,8 +103,10 @@ function percent(share) {
   return (100 * share).toFixed(2);
 }
 
+const FEW = 29.5; /* samples, up to rounding: fewer tell no share */
+
 function shareText(s) {
-  if (s.n < 29.5)
+  if (s.n < FEW)
     return `of only ${countText(s.n)} samples: no share can be told`;
   if (s.k === 0)
     return 'none';

@@ -67,6 +67,8 @@ class Describer {
     const { graph } = this;
     if (!graph.other || node === 0)
       return '';
+    if (graph.base.effective < FEW || graph.other.effective < FEW)
+      return 'too few samples to tell a difference';
     const { isSure } = graph.difference(node);
     const a = graph.base.total[node] / (graph.base.weight || 1);
     const b = graph.other.total[node] / (graph.other.weight || 1);
@@ -105,7 +107,9 @@ class Describer {
     if (difference)
       tip.append(element('p', 'difference', difference));
     tip.append(element('p', 'quiet small', graph.base.id
-      ? '95 %; of a request, estimated from detail' : '95 %, of this recording'));
+      ? '95 %; of a request, estimated from detail' : graph.other
+      ? '95 %, of these recordings; `weft diff` tells what holds beyond them'
+      : '95 %, of this recording'));
     tip.hidden = false;
     this.place(x, y);
   }

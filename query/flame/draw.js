@@ -62,7 +62,8 @@ class Drawing {
     const ratio = window.devicePixelRatio || 1;
     const most = Math.max(240, Math.round(window.innerHeight * 0.62));
     this.widthPx = this.scroll.clientWidth;
-    this.heightPx = Math.min(most, Math.max(this.graph.rows, 6) * ROW);
+    this.heightPx = Math.min(most, Math.max(this.graph.wideRows + 1, 12) * ROW,
+                             Math.max(this.graph.rows, 6) * ROW);
     this.scroll.style.height = `${this.heightPx}px`;
     this.height.style.height = `${Math.max(this.graph.rows * ROW, this.heightPx)}px`;
     this.canvas.width = Math.round(this.widthPx * ratio);

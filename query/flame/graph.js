@@ -51,14 +51,20 @@ class Graph {
     this.measure();
   }
 
-  /* How many rows the graph has, as it is zoomed. */
+  /* How many rows the graph has, as it is zoomed, and how many of them have a
+   * frame that is not just a sliver. */
   measure() {
     const { depth, end } = this.tree;
-    let most = depth[this.zoom];
-    for (let i = this.zoom; i < end[this.zoom]; i++)
+    const sliver = this.w[this.zoom] / 250;
+    let most = depth[this.zoom], wide = most;
+    for (let i = this.zoom; i < end[this.zoom]; i++) {
       if (this.w[i] > 0 && depth[i] > most)
         most = depth[i];
+      if (this.w[i] > sliver && depth[i] > wide)
+        wide = depth[i];
+    }
     this.rows = most + 1;
+    this.wideRows = wide + 1;
   }
 
   zoomTo(node) {
@@ -91,11 +97,15 @@ class Graph {
   difference(node) {
     const a = this.base.total[node] / (this.base.weight || 1);
     const b = this.other.total[node] / (this.other.weight || 1);
-    if (a === b)
+    if (Math.abs(a - b) < 1e-9)
       return { by: 0, isSure: false };
     const sa = shareOf(this.base, this.base.total[node]);
     const sb = shareOf(this.other, this.other.total[node]);
-    return { by: (a - b) / Math.max(a, b), isSure: sa.lo > sb.hi || sb.lo > sa.hi };
+    const isApart = sa.lo > sb.hi || sb.lo > sa.hi;
+    return {
+      by: (a - b) / Math.max(a, b),
+      isSure: isApart && sa.n >= FEW && sb.n >= FEW,
+    };
   }
 
   /* The frame at a row and a place, or -1. */
