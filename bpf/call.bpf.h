@@ -4,55 +4,16 @@
  * programs have built in. Every call is counted; a random part has its stack
  * taken, and of those a random part goes on as detail.
  *
- * A program of a user probe can be preempted by another thread, those of
- * tracepoints are interrupted by each other. So scratch is claimed, and the
- * ledger is added to with atomic operations.
+ * Scratch is claimed (slot.bpf.h), and the ledger is added to with atomic
+ * operations.
  */
 #ifndef WEFT_CALL_BPF_H
 #define WEFT_CALL_BPF_H
 
 #include "count.bpf.h"
 #include "detail.bpf.h"
+#include "slot.bpf.h"
 #include "target.bpf.h"
-#include "walk.bpf.h"
-
-enum {
-	CALL_SLOTS = WEFT_CALL_SLOTS
-};
-
-struct call_slot {
-	struct walk walk; /* first */
-	__u32 is_claimed;
-	__u32 pad;
-};
-
-/* CALL_SLOTS per CPU, set before load. None free: lost_busy. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct call_slot);
-} call_scratch SEC(".maps");
-
-static __always_inline struct call_slot *slot_claim(void)
-{
-	__u32 at = bpf_get_smp_processor_id() * CALL_SLOTS;
-
-	for (int i = 0; i < CALL_SLOTS; i++, at++) {
-		struct call_slot *slot =
-			bpf_map_lookup_elem(&call_scratch, &at);
-
-		if (slot &&
-		    !__sync_val_compare_and_swap(&slot->is_claimed, 0, 1))
-			return slot;
-	}
-	return NULL;
-}
-
-static __always_inline void slot_release(struct call_slot *slot)
-{
-	__sync_lock_test_and_set(&slot->is_claimed, 0);
-}
 
 /* Most calls may end here: one look-up, four additions. */
 static __always_inline void count_call(__u32 epoch, struct weft_count_key *key,

@@ -10,6 +10,7 @@
 #define WEFT_CONTEXT_OBI_BPF_H
 
 #include "kern.h"
+#include "shared.bpf.h"
 #include "trace_id.h"
 #include "wire.h"
 
@@ -20,9 +21,6 @@ struct {
 	__type(key, __u64);
 	__type(value, struct weft_obi_ids);
 } obi_contexts SEC(".maps");
-
-/* Set once an ID came from there. */
-volatile __u32 obi_was_read;
 
 /* What the current thread has. An LRU map may give an element to another
  * thread while it is being read: what was read counts only if the element was
@@ -44,8 +42,8 @@ static __always_inline bool read_obi(struct weft_sample *s)
 	__builtin_memcpy(s->span_id, copy.span_id, sizeof(s->span_id));
 	s->trace_flags = 0;
 	s->context_source = WEFT_SOURCE_OBI;
-	if (!obi_was_read)
-		obi_was_read = 1;
+	if (!shared.obi_was_read)
+		shared.obi_was_read = 1;
 	return true;
 }
 

@@ -54,20 +54,28 @@ struct {
 	__type(value, struct weft_recents);
 } recent_counts SEC(".maps");
 
-/* Make sure that the epoch's table has the stack; else make the key "lost". */
-static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
-				       const struct weft_stack *stack,
-				       struct page page, __u64 value)
+/* Make sure that the epoch's table has the stack; false: the key is now that of
+ * lost stacks. */
+static __always_inline bool put_stack(__u32 epoch, struct weft_stack_key *key,
+				      const struct weft_stack *stack)
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
 	long rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
 		      : -KERN_E2BIG;
 
-	if (rc && rc != -KERN_EEXIST) {
-		*key = (struct weft_stack_key){ 0 };
+	if (!rc || rc == -KERN_EEXIST)
+		return true;
+	*key = (struct weft_stack_key){ 0 };
+	return false;
+}
+
+static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
+				       const struct weft_stack *stack,
+				       struct page page, __u64 value)
+{
+	if (!put_stack(epoch, key, stack))
 		note(page, WEFT_STACK_LOST, value);
-	}
 }
 
 static __always_inline bool add_to_table(void *map,

@@ -10,6 +10,7 @@
 #define WEFT_MAPPING_BPF_H
 
 #include "mapping_list.bpf.h"
+#include "shared.bpf.h"
 #include "table.bpf.h"
 #include "unwind.h"
 
@@ -85,7 +86,7 @@ static __always_inline bool memory_of_list(struct task_struct *task,
 static __always_inline bool memory_of(struct task_struct *task,
 				      struct memory *m, __u32 epoch)
 {
-	if (mappings_are_listed)
+	if (shared.mappings_are_listed)
 		return memory_of_list(task, m, epoch);
 	memory_of_tree(task, m);
 	return true;
@@ -254,7 +255,7 @@ static __always_inline bool mapping_from_list(struct mappings *all,
 static __always_inline bool mapping_look_up(struct mappings *all, __u64 address,
 					    struct mapping *m)
 {
-	bool is_found = mappings_are_listed
+	bool is_found = shared.mappings_are_listed
 				? mapping_from_list(all, address, m)
 				: mapping_from_tree(all, address, m);
 
@@ -285,7 +286,7 @@ static __always_inline struct mapping *mapping_find(struct mappings *all,
 			return m;
 		/* Kernels without a sequence leave a freed mapping as it was:
 		 * there it proves nothing. */
-		if (memory->has_sequence && !mappings_are_listed &&
+		if (memory->has_sequence && !shared.mappings_are_listed &&
 		    mapping_still_holds(memory, m)) {
 			m->sequence = memory->sequence;
 			return m;

@@ -11,9 +11,6 @@
 #include "notice.bpf.h"
 #include "wire.h"
 
-/* Set once, before samples come: the lists are used, not the tree. */
-volatile __u32 mappings_are_listed;
-
 /* Each list is replaced as a whole. Full: the collector leaves out processes,
  * and counts them. */
 struct {

@@ -17,6 +17,7 @@ const volatile struct measure_plan plan;
 /* Written by the collector, read once at each entry. */
 volatile __u32 current_epoch;
 
+#include "example.bpf.h"
 #include "target.bpf.h"
 
 /* Sizes of key and value, and how many, are set before load. */
@@ -64,7 +65,7 @@ struct moment {
 	__u64 retval, number, elapsed;
 };
 
-static __always_inline int note(__u32 epoch, enum measure_entry entry)
+static __always_inline int end_in(__u32 epoch, enum measure_entry entry)
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	struct measure_ledger *l = bpf_map_lookup_elem(&measure_ledgers, &slot);
@@ -72,6 +73,16 @@ static __always_inline int note(__u32 epoch, enum measure_entry entry)
 	if (l)
 		__sync_fetch_and_add(&l->entry[entry], 1);
 	return 0;
+}
+
+/* Chosen as an example; false: there were too many in the interval. */
+static __always_inline bool select(__u32 epoch)
+{
+	__u32 slot = epoch % WEFT_EPOCHS;
+	struct measure_ledger *l = bpf_map_lookup_elem(&measure_ledgers, &slot);
+
+	return l && __sync_fetch_and_add(&l->entry[MEASURE_SELECTED], 1) <
+			    MEASURE_EXAMPLES_MAX;
 }
 
 static __always_inline __u64 narrow(__u64 v,
@@ -227,7 +238,35 @@ static __always_inline bool raise(__u64 *most, __u64 v)
 	return false;
 }
 
-static __always_inline bool add(struct measure_value *all, __u64 v)
+/* Of values without buckets, whether this one is an example: if it is above the
+ * last by a sixteenth. So they are few, and the greatest of an interval is at
+ * most so much above the last. */
+static __always_inline bool stands_out(struct measure_value *all, __u64 v)
+{
+	__u64 last = *(volatile __u64 *)&all->bucket[0];
+
+	if ((plan.value.is_signed && (__s64)v <= 0) || v <= last + (last >> 4))
+		return false;
+	*(volatile __u64 *)&all->bucket[0] = v;
+	return true;
+}
+
+/* Count in the bucket; whether it is an example: the first few of each are. */
+static __always_inline bool add_to_bucket(struct measure_value *all,
+					  __u32 bucket)
+{
+	if (bucket >= plan.n_buckets)
+		return false;
+	if (plan.examples)
+		return __sync_fetch_and_add(&all->bucket[bucket], 1) <
+		       plan.examples;
+	__sync_fetch_and_add(&all->bucket[bucket], 1);
+	return false;
+}
+
+/* Add a value; *bucket is where, *is_example whether it is one. */
+static __always_inline bool add(struct measure_value *all, __u64 v,
+				__u32 *bucket_out, bool *is_example)
 {
 	/* Signed numbers in the order of unsigned ones. */
 	__u64 rank = plan.value.is_signed ? v ^ 1ULL << 63 : v;
@@ -243,11 +282,12 @@ static __always_inline bool add(struct measure_value *all, __u64 v)
 		bucket = log2_bucket(v);
 	else if (plan.buckets == MEASURE_LINEAR)
 		bucket = linear_bucket(v);
-	else
-		return true;
 	barrier_var(bucket);
-	if (bucket < plan.n_buckets)
-		__sync_fetch_and_add(&all->bucket[bucket], 1);
+	*bucket_out = bucket;
+	if (plan.buckets)
+		*is_example = add_to_bucket(all, bucket);
+	else if (plan.examples)
+		*is_example = stands_out(all, v);
 	return true;
 }
 
@@ -277,40 +317,55 @@ value_of(__u32 epoch, const struct measure_key *key)
 		     : bpf_map_update_elem(&values_0, key, first, BPF_NOEXIST);
 	v = value_find(epoch, key);
 	if (!v)
-		note(epoch,
-		     rc == -KERN_E2BIG ? MEASURE_KEYS_FULL : MEASURE_BUSY);
+		end_in(epoch,
+		       rc == -KERN_E2BIG ? MEASURE_KEYS_FULL : MEASURE_BUSY);
 	return v;
 }
 
+/* Where an event happened: stacks are taken in different ways. */
+enum place {
+	IN_KERNEL,
+	IN_USER
+};
+
 /* An event of a target. */
-static __always_inline int measure(__u32 epoch, struct moment *m)
+static __always_inline int measure(void *ctx, enum place place, __u32 epoch,
+				   struct moment *m)
 {
 	struct measure_key key = {};
+	struct chosen c = { .epoch = epoch, .key = &key };
 	struct measure_value *all;
+	bool is_example = false;
 	__u64 v = 0;
 
 #pragma unroll
 	for (int i = 0; i < MEASURE_CONDITIONS_MAX; i++)
 		if (i < plan.n_conditions && !holds(&plan.condition[i], m))
-			return note(epoch, MEASURE_NOT_MET);
+			return end_in(epoch, MEASURE_NOT_MET);
 #pragma unroll
 	for (int i = 0; i < MEASURE_KEYS_MAX; i++)
 		if (i < plan.n_keys && !put_key(&key, &plan.key[i], m))
-			return note(epoch, MEASURE_UNREADABLE);
+			return end_in(epoch, MEASURE_UNREADABLE);
 	if (plan.has_value && !number_of(&plan.value, m, &v))
-		return note(epoch, MEASURE_UNREADABLE);
+		return end_in(epoch, MEASURE_UNREADABLE);
 	all = value_of(epoch, &key);
-	if (all && !add(all, v))
-		note(epoch, MEASURE_BUSY);
+	if (all && !add(all, v, &c.bucket, &is_example))
+		return end_in(epoch, MEASURE_BUSY);
+	if (!plan.examples || !is_example)
+		return 0;
+	c.value = v;
+	if (!select(epoch) || !(place == IN_KERNEL ? send_from_kernel(ctx, &c)
+						   : send_from_user(ctx, &c)))
+		return end_in(epoch, MEASURE_UNSENT);
 	return 0;
 }
 
 static __always_inline bool is_wanted(__u32 epoch)
 {
-	note(epoch, MEASURE_FIRED);
+	end_in(epoch, MEASURE_FIRED);
 	if (is_target(bpf_get_current_task_btf()))
 		return true;
-	note(epoch, MEASURE_FILTERED);
+	end_in(epoch, MEASURE_FILTERED);
 	return false;
 }
 
@@ -329,17 +384,17 @@ static __always_inline int enter(__u64 sp, const __u64 *arg)
 	if (!is_target(task))
 		return 0;
 	call.entered_ns = bpf_ktime_get_ns();
-	note(epoch, MEASURE_ENTERED);
+	end_in(epoch, MEASURE_ENTERED);
 	if (plan.uses_args)
 		__builtin_memcpy(call.arg, arg, sizeof(call.arg));
 	rc = bpf_map_update_elem(&calls, &key, &call, BPF_NOEXIST);
 	if (rc == -KERN_EEXIST) {
 		/* The one that was there was left by longjmp(), or the like. */
-		note(epoch, MEASURE_NO_RETURN);
+		end_in(epoch, MEASURE_NO_RETURN);
 		rc = bpf_map_update_elem(&calls, &key, &call, BPF_ANY);
 	}
 	if (rc)
-		note(epoch, MEASURE_CALLS_FULL);
+		end_in(epoch, MEASURE_CALLS_FULL);
 	return 0;
 }
 
@@ -396,7 +451,7 @@ int BPF_PROG(on_sys_enter, struct pt_regs *regs, long number)
 		read_arguments(regs, regs->r10, m.arg);
 	if (plan.pairs)
 		return enter(0, m.arg);
-	return is_wanted(epoch) ? measure(epoch, &m) : 0;
+	return is_wanted(epoch) ? measure(ctx, IN_KERNEL, epoch, &m) : 0;
 }
 
 SEC("tp_btf/sys_exit")
@@ -411,8 +466,8 @@ int BPF_PROG(on_sys_exit, struct pt_regs *regs, long retval)
 	if (plan.uses_args)
 		read_arguments(regs, regs->r10, m.arg);
 	if (plan.pairs && !leave(0, &m))
-		return note(epoch, MEASURE_NO_ENTRY);
-	return measure(epoch, &m);
+		return end_in(epoch, MEASURE_NO_ENTRY);
+	return measure(ctx, IN_KERNEL, epoch, &m);
 }
 
 /* A tracepoint of which no field is read: others than this program's kind
@@ -423,7 +478,7 @@ int on_raw(void *ctx)
 	struct moment m = {};
 	__u32 epoch = current_epoch;
 
-	return is_wanted(epoch) ? measure(epoch, &m) : 0;
+	return is_wanted(epoch) ? measure(ctx, IN_KERNEL, epoch, &m) : 0;
 }
 
 /* One of which fields are read, as its format file has them. */
@@ -433,34 +488,34 @@ int on_tracepoint(void *ctx)
 	struct moment m = { .record = ctx };
 	__u32 epoch = current_epoch;
 
-	return is_wanted(epoch) ? measure(epoch, &m) : 0;
+	return is_wanted(epoch) ? measure(ctx, IN_KERNEL, epoch, &m) : 0;
 }
 
 SEC("uprobe")
-int on_entry(struct pt_regs *regs)
+int on_entry(struct pt_regs *ctx)
 {
 	struct moment m = {};
 	__u32 epoch = current_epoch;
 
 	if (plan.uses_args)
-		read_arguments(regs, regs->rcx, m.arg);
+		read_arguments(ctx, ctx->rcx, m.arg);
 	if (plan.pairs)
-		return enter(regs->rsp, m.arg);
-	return is_wanted(epoch) ? measure(epoch, &m) : 0;
+		return enter(ctx->rsp, m.arg);
+	return is_wanted(epoch) ? measure(ctx, IN_USER, epoch, &m) : 0;
 }
 
 SEC("uretprobe")
-int on_return(struct pt_regs *regs)
+int on_return(struct pt_regs *ctx)
 {
-	struct moment m = { .retval = regs->rax };
+	struct moment m = { .retval = ctx->rax };
 	__u32 epoch = current_epoch;
 
 	if (!is_wanted(epoch))
 		return 0;
 	/* The return address has been popped. */
-	if (plan.pairs && !leave(regs->rsp - sizeof(__u64), &m))
-		return note(epoch, MEASURE_NO_ENTRY);
-	return measure(epoch, &m);
+	if (plan.pairs && !leave(ctx->rsp - sizeof(__u64), &m))
+		return end_in(epoch, MEASURE_NO_ENTRY);
+	return measure(ctx, IN_USER, epoch, &m);
 }
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -17,6 +17,8 @@ enum {
 				   2, all else 1 */
 	MEASURE_LOG2_BUCKETS = 66,
 	MEASURE_LINEAR_MAX = 1000, /* and one below, one above */
+	/* Examples of a measure, in an interval, on a CPU. */
+	MEASURE_EXAMPLES_MAX = 1024
 };
 
 /* What of an event a term stands for. */
@@ -78,6 +80,10 @@ struct measure_plan {
 	__u32 uses_args;
 	__u32 pairs;   /* entries are kept until their return comes */
 	__s32 syscall; /* only this one; -1: all */
+	/* So many of each bucket, key, CPU and interval are sent as examples;
+	 * of what has no buckets, each that is well above those before. */
+	__u32 examples;
+	__u32 number; /* of the measure */
 	__u32 pad;
 	__s64 linear_min, linear_max;
 	__u64 linear_step;
@@ -99,6 +105,7 @@ struct measure_value {
 	 * of unsigned numbers; the least is kept as its complement. So 0 is
 	 * right for what has no value yet. */
 	__u64 not_min, max;
+	/* Or, of examples without buckets, one word: the last one's value. */
 	__u64 bucket[];
 };
 
@@ -114,6 +121,8 @@ enum measure_entry {
 	MEASURE_NO_ENTRY,   /* returns whose call began before we looked */
 	MEASURE_NO_RETURN,  /* calls of which no return was seen */
 	MEASURE_CALLS_FULL, /* calls for which there was no room to wait */
+	MEASURE_SELECTED,   /* chosen as an example */
+	MEASURE_UNSENT,     /* chosen, but lost on the way */
 	MEASURE_ENTRIES
 };
 
@@ -131,6 +140,15 @@ struct measure_call {
 	__u64 thread_start_ns;
 	__u64 entered_ns;
 	__u64 arg[MEASURE_ARGS];
+};
+
+/* An event that was chosen as an example; in the ring of details. */
+struct measure_example {
+	/* Of kind WEFT_RECORD_EXAMPLE; event: the number of the measure. */
+	struct weft_sample sample;
+	__u32 bucket; /* 0 where there are none */
+	__u32 pad;
+	struct measure_key key;
 };
 
 #endif

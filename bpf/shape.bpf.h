@@ -9,6 +9,7 @@
 
 #include "context.bpf.h"
 #include "notice.bpf.h"
+#include "shared.bpf.h"
 #include "wire.h"
 
 /* value -> its number, from 1; never emptied. Full: shape_by_full. */
@@ -18,8 +19,6 @@ struct {
 	__type(key, struct weft_shape_value);
 	__type(value, __u32);
 } shape_values SEC(".maps");
-
-volatile __u32 shape_values_made;
 
 enum {
 	SHAPE_READ_MAX = 612, /* so much the OTEP allows */
@@ -73,10 +72,10 @@ static __always_inline __u32 number_of_value(struct weft_context_entry *e,
 
 	if (known)
 		return *known;
-	if (shape_values_made >= WEFT_SHAPE_VALUES_MAX ||
+	if (shared.shape_values_made >= WEFT_SHAPE_VALUES_MAX ||
 	    e->shape_made >= WEFT_SHAPE_VALUES_MAX / 2)
 		return 0;
-	number = __sync_fetch_and_add(&shape_values_made, 1) + 1;
+	number = __sync_fetch_and_add(&shared.shape_values_made, 1) + 1;
 	if (number <= WEFT_SHAPE_VALUES_MAX &&
 	    !bpf_map_update_elem(&shape_values, &s->value, &number,
 				 BPF_NOEXIST)) {

@@ -8,6 +8,7 @@
 #define WEFT_WALK_BPF_H
 
 #include "mapping.bpf.h"
+#include "shared.bpf.h"
 #include "unwind.h"
 #include "wire.h"
 
@@ -271,7 +272,7 @@ static __always_inline void walk_begin(struct walk *w, __u32 epoch,
 	w->window_bytes = 0;
 	w->n = 0;
 	w->mappings.epoch = epoch;
-	w->mappings.generation = table_changes;
+	w->mappings.generation = shared.table_changes;
 	s->n_kernel = 0;
 	s->n_user = 0;
 	s->user_end = WEFT_END_NO_USER;

@@ -11,10 +11,8 @@
 
 const volatile struct weft_config config;
 
-/* Written by the collector, read once at each entry. Whatever was remembered
- * of tables is looked up again when table_changes changed. */
+/* Written by the collector, read once at each entry. */
 volatile __u32 current_epoch;
-volatile __u32 table_changes;
 volatile __u64 timer_period[WEFT_EPOCHS][WEFT_MAX_CPUS];
 
 /* Hooks are there before recording starts, and after it has ended. Boot time;

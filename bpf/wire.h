@@ -341,6 +341,7 @@ struct weft_context_entry {
 
 enum weft_record_kind {
 	WEFT_RECORD_SAMPLE = 1,
+	WEFT_RECORD_EXAMPLE, /* measure_wire.h has it */
 };
 
 /* A detail sample. No stack body: the key joins it to the epoch's stacks. */
@@ -492,6 +493,18 @@ struct weft_event_config {
 	__u32 pad;
 };
 
+/* What holds for all objects of programs, in a map that they share. */
+struct weft_shared {
+	__u32 table_changes;       /* whatever was remembered of tables is
+				      looked up again when it changed */
+	__u32 mappings_are_listed; /* set once, before samples come: the lists
+				      are used, not the tree */
+	__u32 obi_was_read;        /* set once an ID came from there */
+	__u32 shape_values_made;
+};
+
+#define WEFT_SHARED_SECTION ".data.shared"
+
 /* Set once, before load. */
 struct weft_config {
 	__u32 filter;        /* 1: only what is in the maps of targets */
@@ -512,7 +525,7 @@ struct weft_config {
 	struct weft_trace_probe trace_probe;
 	/* Numbers of events, or WEFT_NO_EVENT. */
 	__u32 timer_event, off_cpu_event, run_queue_event;
-	__u32 pad;
+	__u32 examples; /* 1: measures send some of their events */
 	struct weft_event_config event[WEFT_MAX_EVENTS];
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];

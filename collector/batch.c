@@ -612,6 +612,8 @@ void batch_view(const struct batch *b, struct store_batch *out)
 		.n_metric_values = b->metrics.n_values,
 		.metric_buckets = b->metrics.buckets,
 		.n_metric_buckets = b->metrics.n_buckets,
+		.metric_exemplars = b->metrics.exemplars,
+		.n_metric_exemplars = b->metrics.n_exemplars,
 		.metric_ledger = b->metrics.ledger,
 	};
 }

@@ -9,8 +9,22 @@ void batch_metrics_release(struct batch_metrics *m)
 {
 	free(m->values);
 	free(m->buckets);
+	free(m->exemplars);
 	free(m->ledger);
 	*m = (struct batch_metrics){ 0 };
+}
+
+/* Copy the parts of a key that are text. */
+static int add_key(struct batch *b,
+		   struct store_metric_key key[STORE_METRIC_KEYS],
+		   const char *const text[STORE_METRIC_KEYS])
+{
+	int rc = 0;
+
+	for (int i = 0; i < STORE_METRIC_KEYS && !rc; i++)
+		if (key[i].kind == STORE_KEY_TEXT)
+			rc = batch_text(b, text[i], &key[i].text);
+	return rc;
 }
 
 int batch_metric(struct batch *b, const struct store_metric_value *value,
@@ -19,14 +33,12 @@ int batch_metric(struct batch *b, const struct store_metric_value *value,
 {
 	struct batch_metrics *m = batch_metrics(b);
 	struct store_metric_value row = *value;
-	int rc = 0;
+	int rc;
 
 	if (m->n_values >= BATCH_METRIC_VALUES_MAX ||
 	    m->n_buckets + n > BATCH_METRIC_BUCKETS_MAX)
 		return -E2BIG;
-	for (int i = 0; i < STORE_METRIC_KEYS && !rc; i++)
-		if (row.key[i].kind == STORE_KEY_TEXT)
-			rc = batch_text(b, text[i], &row.key[i].text);
+	rc = add_key(b, row.key, text);
 	if (!rc)
 		rc = GROW(m->values, m->n_values + 1, m->values_room);
 	if (!rc)
@@ -40,6 +52,25 @@ int batch_metric(struct batch *b, const struct store_metric_value *value,
 				(struct store_metric_bucket){ i, counts[i] };
 	row.n_buckets = (uint32_t)m->n_buckets - row.first;
 	m->values[m->n_values++] = row;
+	return 0;
+}
+
+int batch_metric_exemplar(struct batch *b,
+			  const struct store_metric_exemplar *exemplar,
+			  const char *const text[STORE_METRIC_KEYS])
+{
+	struct batch_metrics *m = batch_metrics(b);
+	struct store_metric_exemplar row = *exemplar;
+	int rc;
+
+	if (m->n_exemplars >= BATCH_METRIC_EXEMPLARS_MAX)
+		return -E2BIG;
+	rc = add_key(b, row.key, text);
+	if (!rc)
+		rc = GROW(m->exemplars, m->n_exemplars + 1, m->exemplars_room);
+	if (rc)
+		return rc;
+	m->exemplars[m->n_exemplars++] = row;
 	return 0;
 }
 

@@ -12,6 +12,8 @@ struct batch_metrics {
 	size_t n_values, values_room;
 	struct store_metric_bucket *buckets; /* owned */
 	size_t n_buckets, buckets_room;
+	struct store_metric_exemplar *exemplars; /* owned */
+	size_t n_exemplars, exemplars_room;
 	struct store_metric_ledger *ledger; /* owned; NULL: none yet */
 };
 
@@ -23,6 +25,11 @@ void batch_metrics_release(struct batch_metrics *m);
 int batch_metric(struct batch *b, const struct store_metric_value *value,
 		 const char *const text[STORE_METRIC_KEYS],
 		 const uint64_t *counts, uint32_t n) MUST_CHECK;
+
+/* An event of a measure; text as batch_metric() has it. Errors likewise. */
+int batch_metric_exemplar(struct batch *b,
+			  const struct store_metric_exemplar *exemplar,
+			  const char *const text[STORE_METRIC_KEYS]) MUST_CHECK;
 
 /* Add to where events of a measure (of n_metrics) ended. -ENOMEM. */
 int batch_metric_ledger(struct batch *b, size_t n_metrics, uint32_t metric,

@@ -387,3 +387,15 @@ int measure_plan(const struct measure *m, int events_fd,
 		out->hook = MEASURE_AT_TRACEPOINT;
 	return rc;
 }
+
+bool measure_plan_examples(struct measure_ready *r, uint32_t n)
+{
+	enum measure_aggregate a = r->measure.aggregate;
+
+	if (!r->plan.buckets && a != MEASURE_MAX && a != MEASURE_STATS)
+		return false;
+	r->plan.examples = n;
+	if (!r->plan.buckets)
+		r->value_bytes += sizeof(uint64_t); /* the last one's value */
+	return true;
+}

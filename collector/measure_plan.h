@@ -36,6 +36,10 @@ struct measure_ready {
 int measure_plan(const struct measure *m, int events_fd,
 		 struct measure_ready *out, struct weft_err *err) MUST_CHECK;
 
+/* Have a planned measure send examples: so many (not 0) of each bucket, or the
+ * highest. Returns false, without any change, for what has neither. */
+bool measure_plan_examples(struct measure_ready *r, uint32_t n);
+
 /* The number of a system call as the kernel's tracepoints name it; -1: not
  * known. */
 int measure_syscall(const char *name);

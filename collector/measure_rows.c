@@ -36,12 +36,47 @@ size_t measure_rows_describe(const struct measures *m,
 	return measures_count(m);
 }
 
-static int add_row(const struct measures *m, const struct measure_harvest *h,
-		   const struct measure_row *row, struct batch *b)
-{
-	const struct measure_ready *r = measures_get(m, row->measure);
+/* An interval on its way into a batch. */
+struct rows {
+	const struct measures *measures;
+	const struct measure_harvest *harvest;
+	measure_find_fn *find;
+	void *ctx;
+	struct batch *b;
+};
+
+/* A key as the store takes it; its parts that are text. */
+struct key_text {
 	char comm[STORE_METRIC_KEYS][WEFT_COMM_LEN + 1];
-	const char *text[STORE_METRIC_KEYS] = { NULL };
+	const char *text[STORE_METRIC_KEYS];
+};
+
+static void read_key(const struct measure_ready *r,
+		     const struct measure_key *key,
+		     struct store_metric_key out[STORE_METRIC_KEYS],
+		     struct key_text *t)
+{
+	for (uint32_t i = 0; i < r->plan.n_keys; i++) {
+		const struct measure_term *term = &r->plan.key[i];
+
+		t->text[i] = NULL;
+		if (term->kind != MEASURE_COMM) {
+			out[i].kind = STORE_KEY_NUMBER;
+			out[i].number = (int64_t)key->word[term->word];
+			continue;
+		}
+		out[i].kind = STORE_KEY_TEXT;
+		memcpy(t->comm[i], &key->word[term->word], WEFT_COMM_LEN);
+		t->comm[i][WEFT_COMM_LEN] = '\0';
+		t->text[i] = t->comm[i];
+	}
+}
+
+static int add_row(const struct rows *rows, const struct measure_row *row)
+{
+	const struct measure_ready *r =
+		measures_get(rows->measures, row->measure);
+	struct key_text t;
 	struct store_metric_value v = {
 		.metric = row->measure,
 		.count = row->count,
@@ -50,27 +85,52 @@ static int add_row(const struct measures *m, const struct measure_harvest *h,
 		.max = (int64_t)row->max,
 	};
 
-	for (uint32_t i = 0; i < r->plan.n_keys; i++) {
-		const struct measure_term *t = &r->plan.key[i];
-
-		if (t->kind != MEASURE_COMM) {
-			v.key[i].kind = STORE_KEY_NUMBER;
-			v.key[i].number = (int64_t)row->key.word[t->word];
-			continue;
-		}
-		v.key[i].kind = STORE_KEY_TEXT;
-		memcpy(comm[i], &row->key.word[t->word], WEFT_COMM_LEN);
-		comm[i][WEFT_COMM_LEN] = '\0';
-		text[i] = comm[i];
-	}
-	return batch_metric(b, &v, text, h->buckets + row->first,
+	read_key(r, &row->key, v.key, &t);
+	return batch_metric(rows->b, &v, t.text,
+			    rows->harvest->buckets + row->first,
 			    r->plan.n_buckets);
 }
 
-static int add_ledger(const struct measures *m, const struct measure_harvest *h,
-		      uint32_t i, const struct store_metric_ledger *kept,
-		      struct batch *b)
+static int add_example(const struct rows *rows, const struct measure_example *e)
 {
+	const struct weft_sample *s = &e->sample;
+	const struct measure_ready *r;
+	struct key_text t;
+	struct store_metric_exemplar x = {
+		.metric = s->event,
+		.bucket = e->bucket,
+		.value = (int64_t)s->value,
+		.time_ns = s->boot_ns,
+		.cpu = s->cpu,
+		.has_trace = s->context_status == WEFT_CTX_OK,
+		.has_span = s->context_status == WEFT_CTX_HALF &&
+			    s->context_source != WEFT_SOURCE_NONE,
+		.context_source = s->context_source,
+		.context_status = s->context_status,
+	};
+	char comm[WEFT_COMM_LEN + 1] = { 0 };
+	uint32_t process;
+	int rc = rows->find(rows->ctx, &s->process, &s->stack, &process,
+			    &x.stack);
+
+	memcpy(comm, s->thread_comm, WEFT_COMM_LEN);
+	if (!rc)
+		rc = batch_thread(rows->b, process, s->tid, s->thread_start_ns,
+				  comm, &x.thread);
+	if (rc)
+		return rc;
+	r = measures_get(rows->measures, s->event);
+	memcpy(x.trace_id, s->trace_id, sizeof(x.trace_id));
+	memcpy(x.span_id, s->span_id, sizeof(x.span_id));
+	read_key(r, &e->key, x.key, &t);
+	return batch_metric_exemplar(rows->b, &x, t.text);
+}
+
+static int add_ledger(const struct rows *rows, uint32_t i,
+		      const struct store_metric_ledger *kept)
+{
+	const struct measure_harvest *h = rows->harvest;
+
 	static const int entries[MEASURE_ENTRIES] = {
 		[MEASURE_FIRED] = STORE_METRIC_FIRED,
 		[MEASURE_FILTERED] = STORE_METRIC_FILTERED,
@@ -82,18 +142,23 @@ static int add_ledger(const struct measures *m, const struct measure_harvest *h,
 		[MEASURE_NO_ENTRY] = STORE_METRIC_NO_ENTRY,
 		[MEASURE_NO_RETURN] = STORE_METRIC_NO_RETURN,
 		[MEASURE_CALLS_FULL] = STORE_METRIC_CALLS_FULL,
+		[MEASURE_SELECTED] = STORE_METRIC_SELECTED,
+		[MEASURE_UNSENT] = STORE_METRIC_LOST_EXEMPLARS,
 	};
 	struct store_metric_ledger all = *kept;
 
 	for (int k = 0; k < MEASURE_ENTRIES; k++)
 		all.entry[entries[k]] += h->ledger[i].entry[k];
 	all.entry[STORE_METRIC_MISSED] = h->missed[i];
-	return batch_metric_ledger(b, measures_count(m), i, &all);
+	all.entry[STORE_METRIC_LOST_EXEMPLARS] += h->unsent[i];
+	return batch_metric_ledger(rows->b, measures_count(rows->measures), i,
+				   &all);
 }
 
 int measure_rows(const struct measures *m, const struct measure_harvest *h,
-		 struct batch *b)
+		 measure_find_fn *find, void *ctx, struct batch *b)
 {
+	const struct rows rows = { m, h, find, ctx, b };
 	struct store_metric_ledger kept[MEASURES_MAX] = { 0 };
 	int rc = 0;
 
@@ -102,10 +167,17 @@ int measure_rows(const struct measures *m, const struct measure_harvest *h,
 		uint64_t *entry = kept[row->measure].entry;
 
 		entry[STORE_METRIC_COUNTED] += row->count;
-		if (add_row(m, h, row, b))
+		if (add_row(&rows, row))
 			entry[STORE_METRIC_DISCARDED] += row->count;
 	}
+	for (size_t i = 0; i < h->n_examples; i++) {
+		uint32_t measure = h->examples[i].sample.event;
+
+		if (measure < measures_count(m) &&
+		    add_example(&rows, &h->examples[i]))
+			kept[measure].entry[STORE_METRIC_LOST_EXEMPLARS]++;
+	}
 	for (uint32_t i = 0; i < measures_count(m) && !rc; i++)
-		rc = add_ledger(m, h, i, &kept[i], b);
+		rc = add_ledger(&rows, i, &kept[i]);
 	return rc;
 }

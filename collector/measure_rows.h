@@ -11,8 +11,14 @@
 size_t measure_rows_describe(const struct measures *m,
 			     struct store_metric out[MEASURES_MAX]);
 
+/* How a process and a stack of the interval are found in the batch, by index;
+ * not 0: there is no room for them. */
+typedef int measure_find_fn(void *ctx, const struct weft_identity *who,
+			    const struct weft_stack_key *key, uint32_t *process,
+			    uint32_t *stack);
+
 /* Add an interval to a batch. What finds no room is counted. -ENOMEM. */
 int measure_rows(const struct measures *m, const struct measure_harvest *h,
-		 struct batch *b) MUST_CHECK;
+		 measure_find_fn *find, void *ctx, struct batch *b) MUST_CHECK;
 
 #endif

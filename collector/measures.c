@@ -20,7 +20,8 @@ enum {
 	DRAIN_BYTES = 4 << 20, /* of values, in one call to the kernel */
 	CALLS_MAX = 16384,     /* that have not returned, of a measure */
 	LINKS_MAX = 2,
-	ENOTSUPP = 524 /* of the kernel, not of user space */
+	EXAMPLES_MAX = 65536, /* of all measures, in an interval */
+	ENOTSUPP = 524        /* of the kernel, not of user space */
 };
 
 struct one {
@@ -45,7 +46,22 @@ void measure_harvest_release(struct measure_harvest *h)
 {
 	free(h->rows);
 	free(h->buckets);
+	free(h->examples);
 	*h = (struct measure_harvest){ 0 };
+}
+
+void measure_harvest_example(struct measure_harvest *h,
+			     const struct measure_example *example)
+{
+	uint32_t measure = example->sample.event;
+
+	if (measure >= MEASURES_MAX)
+		return;
+	if (h->n_examples >= EXAMPLES_MAX ||
+	    GROW(h->examples, h->n_examples + 1, h->examples_room))
+		h->unsent[measure]++;
+	else
+		h->examples[h->n_examples++] = *example;
 }
 
 static int plan_one(struct one *one, const char *text, int *events_fd,
@@ -84,6 +100,19 @@ static int check_names(const struct measures *m, struct weft_err *err)
 	return 0;
 }
 
+/* Which measures send examples: at least one must be able to. */
+static int plan_examples(struct measures *m, uint32_t n, struct weft_err *err)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < m->n; i++)
+		any |= measure_plan_examples(&m->one[i].ready, n);
+	return any ? 0
+		   : weft_fail(
+			     err, -EINVAL,
+			     "--examples is for hist(), lhist(), max() and stats(): no measure is one of them");
+}
+
 int measures_plan(struct measures **out, const struct measures_opts *opts,
 		  struct weft_err *err)
 {
@@ -99,7 +128,10 @@ int measures_plan(struct measures **out, const struct measures_opts *opts,
 		m->one[i].place.fd = -1;
 		m->n = i + 1;
 		rc = plan_one(&m->one[i], opts->text[i], &events_fd, err);
+		m->one[i].ready.plan.number = (uint32_t)i;
 	}
+	if (!rc && opts->examples)
+		rc = plan_examples(m, opts->examples, err);
 	if (!rc)
 		rc = check_names(m, err);
 	if (events_fd >= 0)
@@ -215,21 +247,35 @@ static int size_maps(struct measures *m, struct one *one)
 	return rc;
 }
 
+/* Maps of an object's own, though the sampler's has some of the same names:
+ * its variables, and what libbpf keeps of USDT probes. */
+static bool is_own(const struct bpf_map *map)
+{
+	const char *name = bpf_map__name(map);
+
+	return (bpf_map__is_internal(map) &&
+		strcmp(name, WEFT_SHARED_SECTION)) ||
+	       !strncmp(name, "__bpf_usdt", 10);
+}
+
 /* Have the program use the sampler's maps in place of its own of the same
- * names (targets), and be configured as it is. */
+ * names (targets, and what examples are made of), and be configured as it is.
+ */
 static int share(struct one *one, struct probe *probe)
 {
+	struct weft_config *config =
+		(struct weft_config *)&one->skel->rodata->config;
 	struct bpf_map *ours;
 
-	memcpy((void *)&one->skel->rodata->config, probe_config(probe),
-	       sizeof(struct weft_config));
+	memcpy(config, probe_config(probe), sizeof(*config));
+	config->attributes = 0; /* examples come without */
 	bpf_object__for_each_map(ours, one->skel->obj)
 	{
 		struct bpf_map *theirs = bpf_object__find_map_by_name(
 			probe_object(probe), bpf_map__name(ours));
 		int rc = 0;
 
-		if (theirs && !bpf_map__is_internal(ours))
+		if (theirs && !is_own(ours))
 			rc = bpf_map__reuse_fd(ours, bpf_map__fd(theirs));
 		if (rc)
 			return rc;

@@ -19,6 +19,7 @@ struct measures_opts {
 	const char *const *text; /* of each measure */
 	size_t n;
 	uint32_t max_keys; /* of each, in an interval */
+	uint32_t examples; /* of each bucket, key, CPU and interval; 0: none */
 };
 
 /* What one key had in an interval, summed over CPUs. */
@@ -37,11 +38,18 @@ struct measure_harvest {
 	uint64_t *buckets; /* owned */
 	size_t n_buckets, buckets_room;
 	struct measure_ledger ledger[MEASURES_MAX];
-	uint64_t missed[MEASURES_MAX]; /* events at which the kernel did not
-					  run the program */
+	uint64_t missed[MEASURES_MAX];    /* events at which the kernel did not
+					     run the program */
+	struct measure_example *examples; /* owned */
+	size_t n_examples, examples_room;
+	uint64_t unsent[MEASURES_MAX]; /* examples that found no room here */
 };
 
 void measure_harvest_release(struct measure_harvest *h);
+
+/* Add an example as it came from the ring. */
+void measure_harvest_example(struct measure_harvest *h,
+			     const struct measure_example *example);
 
 /*
  * Parse and plan the measures, before anything is loaded or forked. Functions
@@ -68,7 +76,7 @@ int measures_attach(struct measures *m, struct probe *probe,
  * program uses it (probe_swap() waits for that). */
 void measures_turn(struct measures *m, uint32_t epoch);
 
-/* Move the values of a finished epoch into h. */
+/* Move the values of a finished epoch into h; examples are there by then. */
 int measures_drain(struct measures *m, uint32_t epoch,
 		   struct measure_harvest *h, struct weft_err *err) MUST_CHECK;
 

@@ -167,6 +167,6 @@ int obi_prepare(struct weft_bpf *skel, enum weft_obi mode)
 bool obi_is_silent(const struct weft_bpf *skel)
 {
 	return skel->rodata->config.obi != WEFT_OBI_OFF &&
-	       !skel->bss->obi_was_read &&
+	       !skel->data_shared->shared.obi_was_read &&
 	       is_empty(bpf_map__fd(skel->maps.obi_contexts));
 }

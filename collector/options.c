@@ -30,6 +30,7 @@ enum {
 	OPT_MAX_TABLES,
 	OPT_MEASURE,
 	OPT_MAX_KEYS,
+	OPT_EXAMPLES,
 	OPT_NO_SAMPLES,
 	OPT_NO_INLINE,
 	OPT_OTLP_LISTEN,
@@ -103,6 +104,8 @@ static const struct option_row rows[] = {
 	  "also have the kernel measure, as in 'sizes = hist(args.count) by comm @\ntracepoint:syscalls:sys_enter_read'; repeatable (weft measure --help)" },
 	{ OPT_MAX_KEYS, "max-keys", "N",
 	  "distinct keys of a measure in an interval (default 4096)" },
+	{ OPT_EXAMPLES, "examples", "N",
+	  "store N events of each bucket of a measure, CPU and interval, with time, thread, trace\nID and stack; of max() and stats() the highest (default 0: each costs microseconds)" },
 	{ OPT_NO_SAMPLES, "no-samples", NULL,
 	  "only measure: no timer, no stacks" },
 	{ OPT_NO_INLINE, "no-inline", NULL,
@@ -328,6 +331,10 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return weft_parse_u64(value, 1, 1 << 20, &o->max_keys)
 			       ? "--max-keys takes a number from 1 to 1048576"
 			       : NULL;
+	case OPT_EXAMPLES:
+		return weft_parse_u64(value, 0, 100, &o->examples)
+			       ? "--examples takes a number up to 100"
+			       : NULL;
 	case OPT_NO_SAMPLES:
 		o->no_samples = true;
 		return NULL;
@@ -415,6 +422,8 @@ static const char *check(struct record_opts *o)
 		return "--cgroup and CMD exclude each other";
 	if (o->no_samples && o->triggers.n)
 		return "--no-samples and -e exclude each other";
+	if (o->examples && !o->n_measures)
+		return "--examples goes with --measure";
 	if (o->no_samples && !o->n_measures)
 		return "--no-samples leaves nothing to record without --measure";
 	o->all = !kinds;

@@ -32,6 +32,7 @@ struct record_opts {
 	const char *measures[OPTIONS_MEASURES_MAX]; /* as typed */
 	size_t n_measures;
 	uint64_t max_keys; /* of each measure, in an interval */
+	uint64_t examples; /* of each bucket; 0: none */
 	bool no_samples;   /* nothing but measures */
 	bool user_stacks, kernel_stacks;
 	bool follow_children;

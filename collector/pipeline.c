@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/measure_rows.h"
 #include "collector/pipeline.h"
 
 /* Batches and names that may wait for the writer before intervals merge. */
@@ -21,11 +20,10 @@ struct waiting {
 struct pipeline {
 	uint32_t n_events;
 	uint64_t max_wal_bytes;
-	struct resolver *resolver;       /* borrowed */
-	const struct measures *measures; /* borrowed; NULL: none */
-	struct writer *writer;           /* borrowed */
-	struct waiting *first, *last;    /* owned */
-	struct batch *batch;             /* owned; NULL: nothing is merged */
+	struct resolver *resolver;    /* borrowed */
+	struct writer *writer;        /* borrowed */
+	struct waiting *first, *last; /* owned */
+	struct batch *batch;          /* owned; NULL: nothing is merged */
 	struct pipeline_totals totals;
 	bool is_finishing;
 };
@@ -40,8 +38,7 @@ void raw_interval_release(struct raw_interval *raw)
 
 int pipeline_open(struct pipeline **out, uint32_t n_events,
 		  uint64_t max_wal_bytes, struct resolver *resolver,
-		  const struct measures *measures, struct writer *writer,
-		  struct weft_err *err)
+		  struct writer *writer, struct weft_err *err)
 {
 	struct pipeline *p = calloc(1, sizeof(*p));
 
@@ -51,7 +48,6 @@ int pipeline_open(struct pipeline **out, uint32_t n_events,
 	p->n_events = n_events;
 	p->max_wal_bytes = max_wal_bytes;
 	p->resolver = resolver;
-	p->measures = measures;
 	p->writer = writer;
 	*out = p;
 	return 0;
@@ -181,9 +177,8 @@ static int merge(struct pipeline *p, const struct waiting *w)
 		rc = batch_ledger(b, 0, LEDGER_TABLE_REFUSED,
 				  raw->table_refused, 0);
 	if (!rc)
-		rc = resolve(p->resolver, &raw->harvest, w->jit, b);
-	if (!rc && p->measures)
-		rc = measure_rows(p->measures, &raw->measured, b);
+		rc = resolve(p->resolver, &raw->harvest, &raw->measured, w->jit,
+			     b);
 	return rc;
 }
 
@@ -288,10 +283,12 @@ static void hand_over(struct pipeline *p)
 static void ask(struct pipeline *p, struct waiting *w)
 {
 	if (!w->has_asked)
-		resolve_want_maps(p->resolver, &w->raw.harvest);
+		resolve_want_maps(p->resolver, &w->raw.harvest,
+				  &w->raw.measured);
 	w->has_asked = true;
 	if (!w->jit && !procs_waiting(p->resolver->procs))
-		w->jit = resolve_want_jit(p->resolver, &w->raw.harvest);
+		w->jit = resolve_want_jit(p->resolver, &w->raw.harvest,
+					  &w->raw.measured);
 }
 
 void pipeline_advance(struct pipeline *p)

@@ -43,11 +43,10 @@ struct pipeline_totals {
 	uint64_t wrong_intervals; /* in which an identity did not hold */
 };
 
-/* All but out and err are borrowed; measures may be NULL. */
+/* All but out and err are borrowed. */
 int pipeline_open(struct pipeline **out, uint32_t n_events,
 		  uint64_t max_wal_bytes, struct resolver *resolver,
-		  const struct measures *measures, struct writer *writer,
-		  struct weft_err *err) MUST_CHECK;
+		  struct writer *writer, struct weft_err *err) MUST_CHECK;
 void pipeline_close(struct pipeline *p); /* NULL is fine */
 
 /* Returns 0 or -ENOMEM; then the interval is lost, and counted as such in the

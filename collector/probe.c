@@ -172,7 +172,7 @@ bool probe_reads_contexts(const struct probe *p)
 {
 	const struct weft_config *c = probe_config(p);
 
-	return c->detail || c->only_requests || c->shape_by;
+	return c->detail || c->only_requests || c->shape_by || c->examples;
 }
 
 struct bpf_object *probe_object(struct probe *p)
@@ -354,7 +354,7 @@ bool probe_proves_mappings(struct probe *p)
 
 void probe_list_mappings(struct probe *p)
 {
-	p->skel->bss->mappings_are_listed = 1;
+	p->skel->data_shared->shared.mappings_are_listed = 1;
 }
 
 int probe_mapping_lists_fd(const struct probe *p)
@@ -374,7 +374,7 @@ int probe_table_slots_fd(const struct probe *p)
 
 void probe_tables_changed(struct probe *p)
 {
-	p->skel->bss->table_changes++;
+	p->skel->data_shared->shared.table_changes++;
 }
 
 int probe_shape_values_fd(const struct probe *p)

@@ -18,10 +18,17 @@ static bool has(const struct triggers *t, enum trigger_kind kind)
 	return triggers_find(t, kind) != WEFT_NO_EVENT;
 }
 
-/* How many scratches the programs have in all. */
-static uint32_t n_scratches(const struct triggers *t, uint32_t cpus)
+/* Programs that claim their scratch. */
+static bool any_claim(const struct probe_opts *opts)
 {
-	return cpus * (1 + any_block(t) + any_call(t) * WEFT_CALL_SLOTS);
+	return any_call(opts->triggers) || opts->examples;
+}
+
+/* How many scratches the programs have in all. */
+static uint32_t n_scratches(const struct probe_opts *opts, uint32_t cpus)
+{
+	return cpus * (1 + any_block(opts->triggers) +
+		       any_claim(opts) * WEFT_CALL_SLOTS);
 }
 
 uint64_t probe_memory(const struct probe_opts *opts)
@@ -39,7 +46,7 @@ uint64_t probe_memory(const struct probe_opts *opts)
 	return WEFT_EPOCHS * ((uint64_t)opts->max_stacks * (stack + 2 * count) +
 			      cpus * sizeof(struct weft_recents)) +
 	       opts->ring_bytes +
-	       (uint64_t)n_scratches(opts->triggers, cpus) * WEFT_SCRATCH_BYTES;
+	       (uint64_t)n_scratches(opts, cpus) * WEFT_SCRATCH_BYTES;
 }
 
 static double q32(double x)
@@ -95,6 +102,7 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->labels = opts->labels;
 	c->attributes = opts->attributes;
 	c->shape_by = opts->shape_by;
+	c->examples = opts->examples;
 	c->trace_probe = opts->trace_probe->map;
 }
 
@@ -136,7 +144,7 @@ void probe_choose_programs(struct weft_bpf *skel, const struct triggers *t)
 int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
 		    uint32_t cpus)
 {
-	uint32_t slots = any_call(opts->triggers) ? WEFT_CALL_SLOTS * cpus : 1;
+	uint32_t slots = any_claim(opts) ? WEFT_CALL_SLOTS * cpus : 1;
 	struct {
 		struct bpf_map *map;
 		uint32_t entries;

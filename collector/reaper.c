@@ -17,6 +17,7 @@ struct reaper {
 	uint32_t n_events;
 	bool self_cost;
 	struct harvest harvest[WEFT_EPOCHS]; /* details as they arrive */
+	struct measure_harvest measured[WEFT_EPOCHS]; /* so examples */
 	uint64_t started_ns, interval_ns;
 	int64_t clock_offset_ns; /* when the interval began */
 	uint64_t self_cpu_ns, bpf_run_ns, bpf_runs; /* at its start */
@@ -53,6 +54,10 @@ static int on_sample(void *ctx, void *data, size_t size)
 	struct weft_count *lost;
 	struct harvest *h;
 
+	if (size >= sizeof(struct measure_example) &&
+	    s->kind == WEFT_RECORD_EXAMPLE)
+		measure_harvest_example(&r->measured[s->epoch % WEFT_EPOCHS],
+					data);
 	if (size < sizeof(*s) || s->kind != WEFT_RECORD_SAMPLE)
 		return 0;
 	h = &r->harvest[s->epoch % WEFT_EPOCHS];
@@ -102,8 +107,10 @@ void reaper_close(struct reaper *r)
 	if (!r)
 		return;
 	ring_buffer__free(r->samples);
-	for (int i = 0; i < WEFT_EPOCHS; i++)
+	for (int i = 0; i < WEFT_EPOCHS; i++) {
 		harvest_release(&r->harvest[i]);
+		measure_harvest_release(&r->measured[i]);
+	}
 	free(r);
 }
 
@@ -235,6 +242,8 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	reaper_consume(r);
 	raw->harvest = r->harvest[epoch % WEFT_EPOCHS];
 	r->harvest[epoch % WEFT_EPOCHS] = (struct harvest){ 0 };
+	raw->measured = r->measured[epoch % WEFT_EPOCHS];
+	r->measured[epoch % WEFT_EPOCHS] = (struct measure_harvest){ 0 };
 	raw->harvest.start_ns = r->interval_ns;
 	raw->harvest.end_ns = end_ns;
 	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, err);

@@ -436,7 +436,8 @@ static int bring_up(struct recording *r)
 	if (rc)
 		return rc;
 	/* On lists, files have other keys than the survey finds. */
-	if (r->parts.opts->user_stacks && !r->parts.opts->no_samples &&
+	if (r->parts.opts->user_stacks &&
+	    (!r->parts.opts->no_samples || r->parts.opts->examples) &&
 	    !r->parts.lists)
 		record_parts_warm_up(&r->parts);
 	start_handles(r);

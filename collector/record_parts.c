@@ -29,6 +29,7 @@ static int plan_measures(struct record_parts *p, struct weft_err *err)
 		.text = p->opts->measures,
 		.n = p->opts->n_measures,
 		.max_keys = (uint32_t)p->opts->max_keys,
+		.examples = (uint32_t)p->opts->examples,
 	};
 
 	return measures_plan(&p->measures, &opts, err);
@@ -149,6 +150,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.only_requests = o->only_requests,
 		.detail_n = o->detail_n,
 		.attributes = o->attributes,
+		.examples = o->examples > 0,
 		.shape_by = o->shape_by != NULL,
 		.max_stacks = o->max_stacks,
 		.ring_bytes = o->ring_bytes,
@@ -329,13 +331,14 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		.binaries = p->binaries,
 		.jit = p->jit,
 		.shape_by = p->opts->shape_by,
+		.measures = p->measures,
 	};
 	for (uint32_t i = 0; i < p->opts->triggers.n; i++)
 		p->resolver.is_hook[i] =
 			!trigger_is_perf_event(&p->opts->triggers.trigger[i]);
 	rc = pipeline_open(&p->pipeline, p->opts->triggers.n,
-			   p->opts->max_wal_bytes, &p->resolver, p->measures,
-			   p->writer, err);
+			   p->opts->max_wal_bytes, &p->resolver, p->writer,
+			   err);
 	if (!rc && probe_reads_contexts(p->probe))
 		rc = discovery_open(&p->discovery, &p->loop, p->probe,
 				    p->inspect, p->procs, p->opts->shape_by,

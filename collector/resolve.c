@@ -10,6 +10,7 @@
 #include "collector/attributes.h"
 #include "collector/grow.h"
 #include "collector/ledger.h"
+#include "collector/measure_rows.h"
 #include "collector/resolve.h"
 #include "collector/table.h"
 
@@ -54,20 +55,33 @@ void harvest_release(struct harvest *h)
 	*h = (struct harvest){ 0 };
 }
 
-void resolve_want_maps(struct resolver *r, const struct harvest *h)
+static void want_maps(struct resolver *r, const struct harvest *h,
+		      const struct weft_identity *who,
+		      const struct weft_stack_key *key)
+{
+	const struct shape_stack *s = shape_find(&h->shape, key);
+	struct proc *proc = procs_get(r->procs, who);
+
+	if (!proc)
+		return;
+	proc->used_ns = h->end_ns;
+	if (s && s->n_user)
+		(void)procs_want_maps(r->procs, proc);
+	procs_want_details(r->procs, proc, h->end_ns);
+}
+
+void resolve_want_maps(struct resolver *r, const struct harvest *h,
+		       const struct measure_harvest *measured)
 {
 	for (size_t i = 0; i < h->shape.n_counts; i++) {
 		const struct weft_count_key *key = &h->shape.counts[i].key;
-		const struct shape_stack *s =
-			shape_find(&h->shape, &key->stack);
-		struct proc *proc = procs_get(r->procs, &key->process);
 
-		if (!proc)
-			continue;
-		proc->used_ns = h->end_ns;
-		if (s && s->n_user)
-			(void)procs_want_maps(r->procs, proc);
-		procs_want_details(r->procs, proc, h->end_ns);
+		want_maps(r, h, &key->process, &key->stack);
+	}
+	for (size_t i = 0; i < measured->n_examples; i++) {
+		const struct weft_sample *s = &measured->examples[i].sample;
+
+		want_maps(r, h, &s->process, &s->stack);
 	}
 }
 
@@ -93,11 +107,16 @@ static bool to_jit(struct resolver *r, const struct proc *proc, uint64_t addr,
 
 /* Append those of a stack's places that are JIT code. */
 static int want_jit(struct resolver *r, const struct harvest *h,
-		    const struct shape_stack *s, const struct proc *proc,
-		    struct places *out)
+		    const struct weft_identity *who,
+		    const struct weft_stack_key *key, struct places *out)
 {
-	const uint64_t *user = h->shape.addresses + s->first + s->n_kernel;
+	const struct shape_stack *s = shape_find(&h->shape, key);
+	const struct proc *proc = procs_get(r->procs, who);
+	const uint64_t *user;
 
+	if (!proc || !s)
+		return 0;
+	user = h->shape.addresses + s->first + s->n_kernel;
 	for (size_t i = 0; i < s->n_user; i++) {
 		uint64_t addr = lookup_address(s, user, i);
 		const struct mapping *m = NULL;
@@ -113,7 +132,8 @@ static int want_jit(struct resolver *r, const struct harvest *h,
 	return 0;
 }
 
-struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h)
+struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h,
+				 const struct measure_harvest *measured)
 {
 	struct places places = { 0 };
 	struct jit_ask *ask = NULL;
@@ -121,12 +141,13 @@ struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h)
 
 	for (size_t i = 0; i < h->shape.n_counts && !rc; i++) {
 		const struct weft_count_key *key = &h->shape.counts[i].key;
-		const struct shape_stack *s =
-			shape_find(&h->shape, &key->stack);
-		const struct proc *proc = procs_get(r->procs, &key->process);
 
-		if (proc && s)
-			rc = want_jit(r, h, s, proc, &places);
+		rc = want_jit(r, h, &key->process, &key->stack, &places);
+	}
+	for (size_t i = 0; i < measured->n_examples && !rc; i++) {
+		const struct weft_sample *s = &measured->examples[i].sample;
+
+		rc = want_jit(r, h, &s->process, &s->stack, &places);
 	}
 	if (!rc)
 		ask = jit_ask(r->jit, places.place, places.n);
@@ -168,7 +189,7 @@ static bool is_tracing(const char *name)
 }
 
 static int add_kernel_frames(struct work *w, const struct shape_stack *s,
-			     uint32_t event, struct stack_work *out)
+			     bool is_hook, struct stack_work *out)
 {
 	const uint64_t *address = w->h->shape.addresses + s->first;
 	int rc = 0;
@@ -183,7 +204,7 @@ static int add_kernel_frames(struct work *w, const struct shape_stack *s,
 		code.binary = place.binary;
 		code.address = place.offset;
 		code.name = place.name;
-		if (w->r->is_hook[event] && !out->n && is_tracing(place.name))
+		if (is_hook && !out->n && is_tracing(place.name))
 			continue;
 		rc = add_frame(w, &code, out);
 	}
@@ -263,11 +284,11 @@ static enum store_stack_status status_of(const struct shape_stack *s)
 }
 
 static int resolve_stack(struct work *w, const struct shape_stack *s,
-			 uint32_t event, struct proc *proc,
+			 bool is_hook, struct proc *proc,
 			 struct stack_work *work, uint32_t *out)
 {
 	const uint64_t *user = w->h->shape.addresses + s->first + s->n_kernel;
-	int rc = add_kernel_frames(w, s, event, work);
+	int rc = add_kernel_frames(w, s, is_hook, work);
 
 	for (size_t i = 0; i < s->n_user && !rc; i++)
 		rc = add_user_frame(w, proc, lookup_address(s, user, i), work);
@@ -349,14 +370,13 @@ static int place_attribute(struct work *w, uint32_t number, uint32_t *out)
 	return rc;
 }
 
-/* Resolve one count into *at. Returns 0 or why it found no room. */
-static int place_count(struct work *w, const struct shape_count *c,
-		       struct resolved *at)
+/* Resolve the process and the stack that *at names; work gets what the stack
+ * lacks. Returns 0 or why there is no room. */
+static int place(struct work *w, bool is_hook, struct resolved *at,
+		 struct stack_work *work)
 {
-	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
-	struct proc *proc = procs_get(w->r->procs, &c->key.process);
-	struct stack_work work = { .n = 0 };
-	uint32_t attribute;
+	const struct shape_stack *s = shape_find(&w->h->shape, &at->key);
+	struct proc *proc = procs_get(w->r->procs, &at->who);
 	int rc;
 
 	if (!proc)
@@ -364,11 +384,24 @@ static int place_count(struct work *w, const struct shape_count *c,
 	rc = batch_process(w->b, proc, &at->process);
 	if (rc)
 		return rc;
-	rc = s ? resolve_stack(w, s, c->key.event, proc, &work, &at->stack)
-	       : resolve_absent(w, &c->key.stack, &at->stack);
+	rc = s ? resolve_stack(w, s, is_hook, proc, work, &at->stack)
+	       : resolve_absent(w, &at->key, &at->stack);
+	if (!rc)
+		attributes_of_process(proc->attributes, w->b, at->process);
+	return rc;
+}
+
+/* Resolve one count into *at. Returns 0 or why it found no room. */
+static int place_count(struct work *w, const struct shape_count *c,
+		       struct resolved *at)
+{
+	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
+	struct stack_work work = { .n = 0 };
+	uint32_t attribute;
+	int rc = place(w, w->r->is_hook[c->key.event], at, &work);
+
 	if (rc)
 		return rc;
-	attributes_of_process(proc->attributes, w->b, at->process);
 	rc = place_attribute(w, c->key.attribute, &attribute);
 	if (rc)
 		return rc;
@@ -493,8 +526,24 @@ static int resolve_samples(struct work *w)
 				 w->h->lost_attributes, 0);
 }
 
+/* What measures name: by a hook's stack, which counts may not have. */
+static int find_measured(void *ctx, const struct weft_identity *who,
+			 const struct weft_stack_key *key, uint32_t *process,
+			 uint32_t *stack)
+{
+	struct work *w = ctx;
+	struct stack_work work = { .n = 0 };
+	struct resolved at = { .who = *who, .key = *key };
+	int rc = place(w, true, &at, &work);
+
+	*process = at.process;
+	*stack = at.stack;
+	return rc;
+}
+
 int resolve(struct resolver *r, const struct harvest *h,
-	    const struct jit_ask *jit, struct batch *b)
+	    const struct measure_harvest *measured, const struct jit_ask *jit,
+	    struct batch *b)
 {
 	struct work w = { .r = r, .h = h, .jit = jit, .b = b };
 	int rc = -ENOMEM;
@@ -504,6 +553,8 @@ int resolve(struct resolver *r, const struct harvest *h,
 		rc = resolve_counts(&w);
 	if (!rc)
 		rc = resolve_samples(&w);
+	if (!rc && r->measures)
+		rc = measure_rows(r->measures, measured, find_measured, &w, b);
 	table_release(&w.done);
 	free(w.resolved);
 	return rc;

@@ -10,6 +10,7 @@
 #include "collector/discovery.h"
 #include "collector/jit.h"
 #include "collector/kernel.h"
+#include "collector/measures.h"
 #include "collector/proc.h"
 #include "collector/shape.h"
 
@@ -44,25 +45,30 @@ struct resolver {
 	struct binaries *binaries;
 	struct jit *jit;
 	const char *shape_by; /* key of what tells counts apart; NULL: none */
-	struct discovery *discovery; /* NULL: no details, so no context */
+	const struct measures *measures; /* NULL: none */
+	struct discovery *discovery;     /* NULL: no details, so no context */
 	/* By event: its stacks were taken by a hook in the kernel, which is on
 	 * top of them and left out. */
 	bool is_hook[WEFT_MAX_EVENTS];
 };
 
-/* Ask for what the harvest needs and is not known: mappings of processes that
- * were there before. Wait for procs_waiting() to fall to 0. */
-void resolve_want_maps(struct resolver *r, const struct harvest *h);
+/* Ask for what the harvest, and the examples of measures, need and is not
+ * known: mappings of processes that were there before. Wait for procs_waiting()
+ * to fall to 0. */
+void resolve_want_maps(struct resolver *r, const struct harvest *h,
+		       const struct measure_harvest *measured);
 
 /* Then: ask which code lies at its addresses of JITs. Wait for
  * jit_is_answered(). NULL: out of memory. */
-struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h);
+struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h,
+				 const struct measure_harvest *measured);
 
 /*
  * Then: add it all to the batch, in the order of intervals. What finds no room
  * in it is counted in its ledger. Fails only if not even that is possible.
  */
 int resolve(struct resolver *r, const struct harvest *h,
-	    const struct jit_ask *jit, struct batch *b) MUST_CHECK;
+	    const struct measure_harvest *measured, const struct jit_ask *jit,
+	    struct batch *b) MUST_CHECK;
 
 #endif

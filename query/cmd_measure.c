@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "query/cmd.h"
+#include "query/measure_examples.h"
 #include "query/measure_print.h"
 #include "query/measure_run.h"
 #include "query/report.h"
@@ -18,6 +19,7 @@ struct measure_opts {
 	uint64_t rows;
 	const char *div, *unit, *every;
 	const char *pid, *tid, *cgroup, *duration, *output, *max_keys;
+	uint64_t examples;
 	bool all, clear;
 	/* Of --every */
 	uint64_t every_ns;
@@ -51,6 +53,9 @@ static const struct cli_option options[] = {
 	  OPTION(clear) },
 	{ "max-keys", 0, "N", "keys of each in an interval (default 4096)",
 	  CLI_TEXT, OPTION(max_keys) },
+	{ "examples", 0, "N",
+	  "with N events of each bucket: request, thread, time, stack (default 0)",
+	  CLI_NUMBER, OPTION(examples) },
 	{ "output", 'o', "FILE", "keep the recording in FILE", CLI_TEXT,
 	  OPTION(output) },
 };
@@ -75,6 +80,7 @@ static const struct cli_command command = {
 		"\n"
 		"  weft measure 'count() by comm @ tracepoint:raw_syscalls:sys_enter' -d 5\n"
 		"  weft measure 'hist(args.count) @ tracepoint:syscalls:sys_enter_read' -- CMD\n"
+		"  weft measure --examples 3 'hist(elapsed) @ uretprobe:/bin/x:f' -p 12\n"
 		"  weft measure 'sum(args.ret) by comm @ tracepoint:syscalls:sys_exit_read\n"
 		"                if args.ret > 0'",
 	.options = options,
@@ -137,6 +143,9 @@ static int print_file(struct measure_opts *o, const char *name,
 		o->printed = part->last_interval;
 		rc = measures_load(&m, r.db, &r.range, name, err);
 	}
+	if (!rc && o->examples)
+		rc = measure_examples_load(&m, r.db, &r.range, o->examples,
+					   err);
 	if (!rc) {
 		db_release(r.db);
 		rc = print_all(&r, &m, o, err);
@@ -169,6 +178,7 @@ static int run(struct measure_opts *o, const char *const *texts,
 		.cgroup = o->cgroup,
 		.duration = o->duration,
 		.max_keys = o->max_keys,
+		.examples = o->examples,
 		.output = o->output,
 		.command = cmd,
 		.every_ns = o->every_ns,

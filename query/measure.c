@@ -262,6 +262,7 @@ int measures_load(struct measures *out, struct db *db, const struct range *r,
 		for (size_t i = first; i < out->n && !failed; i++) {
 			struct measure *m = &out->list[i];
 
+			m->part = p;
 			failed = load_values(m, db, &r->parts[p], err);
 			if (!failed)
 				failed = load_buckets(m, db, &r->parts[p], err);
@@ -284,6 +285,7 @@ void measures_release(struct measures *m)
 		for (size_t k = 0; k < m->list[i].n_rows; k++)
 			histogram_release(&m->list[i].rows[k].histogram);
 		free(m->list[i].rows);
+		free(m->list[i].examples);
 	}
 	free(m->list);
 	*m = (struct measures){ 0 };

@@ -36,6 +36,8 @@ enum measure_end {
 
 extern const char *const measure_end_names[MEASURE_ENDS];
 
+struct measure_example;
+
 /* What a key had. */
 struct measure_row {
 	int64_t key_id;
@@ -47,6 +49,7 @@ struct measure_row {
 
 struct measure {
 	int64_t id;
+	size_t part; /* of the range */
 	char name[64], text[544], aggregate[16], unit[16], probe[544];
 	int n_keys;
 	char key[MEASURE_KEYS][96]; /* what the keys are */
@@ -55,6 +58,9 @@ struct measure {
 	struct measure_row *rows; /* owned; the most first */
 	size_t n_rows;
 	int64_t end[MEASURE_ENDS];
+	/* By measure_examples.h: by key, then bucket from the highest on. */
+	struct measure_example *examples; /* owned */
+	size_t n_examples;
 };
 
 struct measures {

@@ -26,3 +26,23 @@ SELECT sum(fired), sum(counted), sum(filtered), sum(not_met), sum(keys_full),
        sum(no_return), sum(calls_full), sum(missed), sum(lost_discarded),
        sum(selected), sum(lost_exemplars)
 FROM metric_interval WHERE metric_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
+
+-- name: measure_examples
+-- ?4: requests first, then the highest; else the highest first.
+SELECT x.key_id, x.bucket, x.value, x.time_ns + i.clock_offset_ns, p.pid,
+       th.tid, th.comm, lower(hex(x.trace_id)), lower(hex(x.span_id)), x.stack_id,
+       st.word
+FROM metric_key k JOIN metric_exemplar x ON x.key_id = k.id
+LEFT JOIN interval i ON i.id = x.interval_id
+LEFT JOIN thread th ON th.id = x.thread_id
+LEFT JOIN process p ON p.id = th.process_id
+LEFT JOIN context_status_word st ON st.id = x.context_status
+WHERE k.metric_id = ?1 AND x.interval_id BETWEEN ?2 AND ?3
+ORDER BY x.key_id, x.bucket DESC, ?4 AND x.trace_id IS NULL, x.value DESC,
+         x.time_ns;
+
+-- name: measure_stack
+-- ?1 a stack: its innermost functions, those of user code first.
+SELECT f.name, f.in_kernel FROM stack_frame s
+JOIN frame_text f ON f.frame_id = s.frame_id
+WHERE s.stack_id = ?1 ORDER BY f.in_kernel, s.position LIMIT 5;

@@ -4,14 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "query/figure.h"
+#include "query/measure_examples.h"
 #include "query/measure_print.h"
 #include "query/report.h"
 
 static const double quantiles[] = { 0.5, 0.9, 0.99 };
 
-/* A value in its unit; numbers without one are exact. */
-static const char *value_text(struct figure *to, int64_t v, const char *unit)
+const char *measure_value_text(struct figure *to, int64_t v, const char *unit)
 {
 	static const char units[] = " KMGTPE";
 	double shown = (double)v;
@@ -31,7 +30,7 @@ static const char *value_text(struct figure *to, int64_t v, const char *unit)
 	return to->text;
 }
 
-#define VALUE(v, unit) value_text(&(struct figure){ "" }, v, unit)
+#define VALUE(v, unit) measure_value_text(&(struct figure){ "" }, v, unit)
 
 static void print_loss(const struct measure *m, enum measure_end end,
 		       const char *what)
@@ -65,6 +64,8 @@ static void print_losses(const struct measure *m)
 		   "calls left without a return (longjmp, exec, exit)");
 	print_loss(m, MEASURE_NO_ENTRY,
 		   "returns of calls that had begun before");
+	print_loss(m, MEASURE_LOST_EXEMPLARS,
+		   "examples that were lost; their events are counted");
 }
 
 static void print_heading(const struct measure *m)
@@ -122,6 +123,7 @@ static void print_histogram(const struct measure *m,
 	       VALUE(row->min, unit), VALUE(row->max, unit));
 	print_quantiles(m, row, unit);
 	printf("\n\n");
+	measure_examples_print(m, row, unit);
 }
 
 /* Which columns an aggregate has. */
@@ -210,6 +212,9 @@ int measure_print(const struct measure *m, const struct measure_look *look,
 			print_histogram(m, &m->rows[i], look);
 	else if (n)
 		rc = print_table(m, look, n, err);
+	for (size_t i = 0; i < n && !has_buckets; i++)
+		measure_examples_print(m, &m->rows[i],
+				       look->unit ? look->unit : m->unit);
 	if (n < m->n_rows)
 		printf("%zu more keys; -n 0 prints all\n\n", m->n_rows - n);
 	return rc;
@@ -258,6 +263,8 @@ static void json_row(const struct measure *m, const struct measure_row *row,
 	}
 	if (has_buckets)
 		json_end_array(j);
+	if (m->n_examples)
+		measure_examples_json(m, row, j);
 	json_end_object(j);
 }
 

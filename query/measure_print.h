@@ -3,6 +3,7 @@
 #ifndef WEFT_MEASURE_PRINT_H
 #define WEFT_MEASURE_PRINT_H
 
+#include "query/figure.h"
 #include "query/json.h"
 #include "query/measure.h"
 
@@ -11,6 +12,9 @@ struct measure_look {
 	uint64_t div;     /* divide what is printed by this; at least 1 */
 	const char *unit; /* of values: NULL: the measure's own */
 };
+
+/* A value in its unit; numbers without one are exact. Returns the buffer. */
+const char *measure_value_text(struct figure *to, int64_t v, const char *unit);
 
 /* To stdout. -ENOMEM. */
 int measure_print(const struct measure *m, const struct measure_look *look,

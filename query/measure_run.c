@@ -39,7 +39,7 @@ static void exec_record(const struct measure_run *run, const char *path)
 	uint64_t interval_ns = run->every_ns && run->every_ns < NS_PER_S
 				       ? run->every_ns
 				       : NS_PER_S;
-	char **argv, interval[32];
+	char **argv, interval[32], examples[24];
 	size_t n = 0;
 
 	snprintf(interval, sizeof(interval), "%" PRIu64 ".%09" PRIu64,
@@ -54,6 +54,8 @@ static void exec_record(const struct measure_run *run, const char *path)
 	add(&a, "--cgroup", run->cgroup);
 	add(&a, "-d", run->duration);
 	add(&a, "--max-keys", run->max_keys);
+	snprintf(examples, sizeof(examples), "%" PRIu64, run->examples);
+	add(&a, "--examples", run->examples ? examples : NULL);
 	for (size_t i = 0; i < run->n_text; i++)
 		add(&a, "--measure", run->text[i]);
 	while (run->command && run->command[n])

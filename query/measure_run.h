@@ -9,6 +9,7 @@ struct measure_run {
 	const char *const *text; /* measures */
 	size_t n_text;
 	const char *pid, *tid, *cgroup, *duration, *max_keys; /* NULL: none */
+	uint64_t examples;    /* of each bucket; 0: none */
 	const char *output;   /* NULL: a file that is gone afterwards */
 	char *const *command; /* NULL: none */
 	uint64_t every_ns;    /* 0: only at the end */

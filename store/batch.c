@@ -122,11 +122,21 @@ static int check_has(const struct store_batch *b,
 	return 0;
 }
 
+static bool has_key(const struct store_batch *b,
+		    const struct store_metric_key key[STORE_METRIC_KEYS])
+{
+	for (int i = 0; i < STORE_METRIC_KEYS; i++)
+		if (key[i].kind == STORE_KEY_TEXT && !has(b, key[i].text))
+			return false;
+	return true;
+}
+
 static int check_metrics(const struct store *st, const struct store_batch *b,
 			 struct weft_err *err)
 {
 	const struct store_metric_value *v;
-	size_t i, k;
+	const struct store_metric_exemplar *e;
+	size_t i;
 
 	for (i = 0; i < b->n_metric_values; i++) {
 		v = &b->metric_values[i];
@@ -134,10 +144,14 @@ static int check_metrics(const struct store *st, const struct store_batch *b,
 		    v->first > b->n_metric_buckets ||
 		    v->n_buckets > b->n_metric_buckets - v->first)
 			return refuse("metric value", i, err);
-		for (k = 0; k < STORE_METRIC_KEYS; k++)
-			if (v->key[k].kind == STORE_KEY_TEXT &&
-			    !has(b, v->key[k].text))
-				return refuse("metric value", i, err);
+		if (!has_key(b, v->key))
+			return refuse("metric value", i, err);
+	}
+	for (i = 0; i < b->n_metric_exemplars; i++) {
+		e = &b->metric_exemplars[i];
+		if (e->metric >= st->n_metrics || !has_key(b, e->key) ||
+		    e->thread >= b->n_threads || e->stack >= b->n_stacks)
+			return refuse("metric exemplar", i, err);
 	}
 	return 0;
 }

@@ -123,7 +123,8 @@ int metric_add(struct store *st, const struct store_metric *metrics, size_t n,
 
 /* Write what the measures of a batch had in an interval. */
 int metric_write(struct store *st, const struct store_batch *batch,
-		 int64_t interval_id, struct weft_err *err) MUST_CHECK;
+		 const struct interned *id, int64_t interval_id,
+		 struct weft_err *err) MUST_CHECK;
 
 /* Refuse a batch whose indexes or offsets lead out of it. */
 int batch_check(const struct store *st, const struct store_batch *batch,

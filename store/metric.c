@@ -63,26 +63,26 @@ int metric_add(struct store *st, const struct store_metric *metrics, size_t n,
 }
 
 static void bind_key(sqlite3_stmt *stmt, const struct store_batch *b,
-		     const struct store_metric_value *v)
+		     const struct store_metric_key key[STORE_METRIC_KEYS])
 {
 	for (int i = 0; i < STORE_METRIC_KEYS; i++) {
-		const struct store_metric_key *key = &v->key[i];
-
-		if (key->kind == STORE_KEY_NUMBER)
-			sqlite3_bind_int64(stmt, 2 + i, key->number);
+		if (key[i].kind == STORE_KEY_NUMBER)
+			sqlite3_bind_int64(stmt, 2 + i, key[i].number);
 		else
-			bind_text_or_empty(
-				stmt, 2 + i, b->text,
-				key->kind == STORE_KEY_TEXT ? key->text : 0);
+			bind_text_or_empty(stmt, 2 + i, b->text,
+					   key[i].kind == STORE_KEY_TEXT
+						   ? key[i].text
+						   : 0);
 	}
 }
 
-/* The id of the key of a value; written if it is new. */
+/* The id of a measure's key; written if it is new. */
 static int find_key(struct store *st, const struct store_batch *b,
-		    const struct store_metric_value *v, int64_t *out,
-		    struct weft_err *err)
+		    uint32_t metric,
+		    const struct store_metric_key key[STORE_METRIC_KEYS],
+		    int64_t *out, struct weft_err *err)
 {
-	int64_t metric_id = st->first_metric_id + v->metric;
+	int64_t metric_id = st->first_metric_id + metric;
 	sqlite3_stmt *find, *add;
 	int rc = store_stmt(st, STORE_SQL_METRIC_KEY_FIND, &find, err);
 
@@ -91,12 +91,12 @@ static int find_key(struct store *st, const struct store_batch *b,
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(find, 1, metric_id);
-	bind_key(find, b, v);
+	bind_key(find, b, key);
 	rc = store_find(st, find, out, err);
 	if (rc || *out)
 		return rc;
 	sqlite3_bind_int64(add, 1, metric_id);
-	bind_key(add, b, v);
+	bind_key(add, b, key);
 	rc = store_run(st, add, err);
 	*out = sqlite3_last_insert_rowid(st->conn.db);
 	return rc;
@@ -164,8 +164,43 @@ static int write_ledger(struct store *st, const struct store_batch *b,
 	return rc;
 }
 
+static int write_exemplar(struct store *st, const struct store_batch *b,
+			  const struct interned *id,
+			  const struct store_metric_exemplar *e,
+			  int64_t interval_id, struct weft_err *err)
+{
+	int64_t key_id = 0;
+	sqlite3_stmt *stmt;
+	int rc = find_key(st, b, e->metric, e->key, &key_id, err);
+
+	if (!rc)
+		rc = store_stmt(st, STORE_SQL_METRIC_EXEMPLAR_ADD, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, interval_id);
+	sqlite3_bind_int64(stmt, 2, key_id);
+	sqlite3_bind_int64(stmt, 3, e->bucket);
+	sqlite3_bind_int64(stmt, 4, e->value);
+	sqlite3_bind_int64(stmt, 5, (int64_t)e->time_ns);
+	sqlite3_bind_int64(stmt, 6, e->cpu);
+	sqlite3_bind_int64(stmt, 7, id->thread[e->thread]);
+	sqlite3_bind_int64(stmt, 8, id->stack[e->stack]);
+	sqlite3_bind_null(stmt, 9);
+	sqlite3_bind_null(stmt, 10);
+	if (e->has_trace)
+		sqlite3_bind_blob(stmt, 9, e->trace_id, sizeof(e->trace_id),
+				  SQLITE_STATIC);
+	if (e->has_trace || e->has_span)
+		sqlite3_bind_blob(stmt, 10, e->span_id, sizeof(e->span_id),
+				  SQLITE_STATIC);
+	sqlite3_bind_int64(stmt, 11, e->context_source);
+	sqlite3_bind_int64(stmt, 12, e->context_status);
+	return store_run(st, stmt, err);
+}
+
 int metric_write(struct store *st, const struct store_batch *b,
-		 int64_t interval_id, struct weft_err *err)
+		 const struct interned *id, int64_t interval_id,
+		 struct weft_err *err)
 {
 	int rc = b->metric_ledger ? write_ledger(st, b, interval_id, err) : 0;
 
@@ -173,11 +208,14 @@ int metric_write(struct store *st, const struct store_batch *b,
 		const struct store_metric_value *v = &b->metric_values[i];
 		int64_t key_id = 0;
 
-		rc = find_key(st, b, v, &key_id, err);
+		rc = find_key(st, b, v->metric, v->key, &key_id, err);
 		if (!rc)
 			rc = write_value(st, v, interval_id, key_id, err);
 		if (!rc)
 			rc = write_buckets(st, b, v, interval_id, key_id, err);
 	}
+	for (size_t i = 0; i < b->n_metric_exemplars && !rc; i++)
+		rc = write_exemplar(st, b, id, &b->metric_exemplars[i],
+				    interval_id, err);
 	return rc;
 }

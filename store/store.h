@@ -257,6 +257,22 @@ struct store_metric_bucket {
 	uint64_t count;
 };
 
+/* An event of a bucket; see table metric_exemplar. */
+struct store_metric_exemplar {
+	uint32_t metric; /* index into store_opts.metrics */
+	struct store_metric_key key[STORE_METRIC_KEYS];
+	uint32_t bucket;
+	int64_t value;
+	uint64_t time_ns;       /* boot */
+	uint32_t thread, stack; /* indexes */
+	uint32_t cpu;
+	bool has_trace; /* else trace_id and span_id are NULL */
+	bool has_span;  /* without has_trace: span_id is there all the same */
+	uint8_t trace_id[16];
+	uint8_t span_id[8];
+	uint8_t context_source, context_status;
+};
+
 /* Where a measure's events ended; see table metric_interval. */
 enum store_metric_entry {
 	STORE_METRIC_FIRED,
@@ -315,6 +331,8 @@ struct store_batch {
 	size_t n_metric_values;
 	const struct store_metric_bucket *metric_buckets;
 	size_t n_metric_buckets;
+	const struct store_metric_exemplar *metric_exemplars;
+	size_t n_metric_exemplars;
 	const struct store_metric_ledger *metric_ledger; /* of each metric, or
 							    NULL */
 };

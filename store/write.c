@@ -412,7 +412,7 @@ static int write_rows(struct store *st, struct writing *w, struct weft_err *err)
 	if (!rc)
 		rc = write_ledger(st, w, err);
 	if (!rc)
-		rc = metric_write(st, w->batch, w->interval_id, err);
+		rc = metric_write(st, w->batch, &w->id, w->interval_id, err);
 	return rc;
 }
 

@@ -622,6 +622,48 @@ CREATE VIEW metric_histogram AS
     JOIN metric_bucket b ON b.key_id = k.id
     GROUP BY k.id, b.bucket);
 
+DROP VIEW IF EXISTS metric_examples;
+CREATE VIEW metric_examples AS
+  -- single events out of the buckets of measures (record --examples): who, when,
+  -- for which request, and where. lo and hi as in metric_histogram; NULL where
+  -- the measure has no buckets
+  SELECT
+    x.id AS exemplar_id, m.recording_id, m.name, m.unit,
+    k.key_1, k.key_2, k.key_3, k.key_4, x.bucket,
+    CASE
+      WHEN m.aggregate NOT IN ('hist', 'lhist') OR bucket = 0 THEN NULL
+      WHEN linear_step IS NOT NULL
+        THEN min(linear_min + (bucket - 1) * linear_step, linear_max)
+      WHEN bucket <= 2 THEN bucket - 1
+      WHEN bucket <= 64 THEN 1 << (bucket - 2)
+    END AS lo,
+    CASE
+      WHEN m.aggregate NOT IN ('hist', 'lhist') THEN NULL
+      WHEN linear_step IS NOT NULL AND bucket = 0 THEN linear_min
+      WHEN linear_step IS NOT NULL
+        AND linear_min + (bucket - 1) * linear_step >= linear_max THEN NULL
+      WHEN linear_step IS NOT NULL
+        THEN min(linear_min + bucket * linear_step, linear_max)
+      WHEN bucket <= 2 THEN bucket
+      WHEN bucket <= 63 THEN 1 << (bucket - 1)
+    END AS hi,
+    x.value, x.time_ns + i.clock_offset_ns AS unix_ns, x.time_ns, x.cpu,
+    th.process_id, p.pid, th.tid, p.comm, th.comm AS thread_comm, p.service,
+    nullif(lower(hex(x.trace_id)), '') AS trace_id,
+    nullif(lower(hex(x.span_id)), '') AS span_id,
+    so.word AS context_source, st.word AS context_status,
+    x.stack_id,
+    (SELECT t.folded FROM stack_text t WHERE t.stack_id = x.stack_id) AS folded,
+    x.key_id, x.interval_id
+  FROM metric_exemplar x
+  JOIN metric_key k ON k.id = x.key_id
+  JOIN metric m ON m.id = k.metric_id
+  LEFT JOIN interval i ON i.id = x.interval_id
+  LEFT JOIN thread th ON th.id = x.thread_id
+  LEFT JOIN process p ON p.id = th.process_id
+  LEFT JOIN context_source_word so ON so.id = x.context_source
+  LEFT JOIN context_status_word st ON st.id = x.context_status;
+
 DROP VIEW IF EXISTS metric_loss;
 CREATE VIEW metric_loss AS
   -- where the events of each measure ended; table metric_interval says what

@@ -276,3 +276,9 @@ INSERT INTO metric_interval (interval_id, metric_id, fired, counted, filtered,
                              lost_discarded, selected, lost_exemplars)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
         ?17);
+
+-- name: metric_exemplar_add
+INSERT INTO metric_exemplar (interval_id, key_id, bucket, value, time_ns, cpu,
+                             thread_id, stack_id, trace_id, span_id,
+                             context_source, context_status)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12);

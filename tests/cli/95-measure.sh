@@ -88,6 +88,31 @@ views() {
 	diff want out
 }
 
+examples() {
+	measures
+	run "$weft" measure sizes --examples 1
+	expect 0
+	sed -n '/from the/,$p' out >some
+	golden measure-examples.txt some
+	run "$weft" measure sizes --examples 2
+	expect 0
+	[ "$(grep -c '/' out)" -gt 2 ]
+	has out 'no trace'
+	run "$weft" measure spread --examples 1 --json
+	expect 0
+	is_json out
+	has out '"trace_id": *null'
+	sqlite3 weft.db "SELECT name, lo, hi, value, trace_id, span_id, pid, stack_id
+		FROM metric_examples" >out
+	cat >want <<-'END'
+	sizes|1024|2048|1030|||100|4
+	sizes|1024|2048|1024|4bf92f3577b34da6a3ce929d0e0e4736|00f067aa0ba902b7|100|4
+	sizes|2048|4096|3000|||200|-4
+	spread|||9007199254740993|||200|9
+	END
+	diff want out
+}
+
 none() {
 	recording weft.db
 	run "$weft" measure
@@ -125,6 +150,9 @@ texts() {
 	run "$weft" record --measure "count() $read" --max-keys 0
 	expect 2
 	has err '--max-keys takes a number from 1'
+	run "$weft" record --examples 3
+	expect 2
+	has err '--examples goes with --measure'
 }
 
 usage() {
@@ -187,6 +215,7 @@ it "measures print as histograms and tables" printed
 it "one measure is chosen by name, and cut, divided, limited in time" one
 it "JSON is exact" json
 it "views tell totals, edges and losses" views
+it "examples are told with their request, and requests first" examples
 it "a file without measures says so" none
 it "a text that is no measure is a usage error with the reason" texts
 it "options that do not go together are refused" usage

@@ -33,3 +33,11 @@ INSERT INTO metric_interval
 SELECT i.id, m.id, 60, 50, 4, 3, iif(m.id = 3, 2, 0), 0, 0, 5, 1, 2, 0, 0, 0, 0,
        0
 FROM interval i, metric m WHERE i.recording_id = 1;
+-- Examples: of sizes two of one bucket, one with a request; of spread one whose
+-- thread's name is hostile, without.
+INSERT INTO metric_exemplar VALUES
+  (1, 1, 3, 12, 1030, 5300000000, 0, 1, 4, NULL, NULL, 0, 1),
+  (2, 1, 3, 12, 1024, 5200000000, 1, 1, 4,
+   x'4bf92f3577b34da6a3ce929d0e0e4736', x'00f067aa0ba902b7', 1, 0),
+  (3, 2, 3, 13, 3000, 6100000000, 0, 3, -4, NULL, NULL, 0, 1),
+  (4, 2, 5, 0, 9007199254740993, 6100000000, 0, 3, 9, NULL, NULL, 0, 1);

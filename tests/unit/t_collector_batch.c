@@ -243,7 +243,8 @@ static void what_found_no_room_is_lost_by_its_own_event(void **state)
 
 	(void)state;
 	assert_non_null(b);
-	assert_int_equal(resolve(&r, &h, NULL, b), 0);
+	assert_int_equal(
+		resolve(&r, &h, &(struct measure_harvest){ 0 }, NULL, b), 0);
 	batch_view(b, &view);
 	assert_int_equal(count_of(&view, 0, LEDGER_LOST_DISCARDED), 0);
 	assert_int_equal(count_of(&view, 2, LEDGER_LOST_DISCARDED), 7);

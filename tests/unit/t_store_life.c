@@ -272,7 +272,8 @@ static void make_old_recording(const char *path)
 	make_recording(path);
 	change(path, "DROP TABLE binary_segment;"
 		     "DROP VIEW metric_total; DROP VIEW metric_histogram;"
-		     "DROP VIEW metric_loss; DROP TABLE metric_exemplar;"
+		     "DROP VIEW metric_loss; DROP VIEW metric_examples;"
+		     "DROP TABLE metric_exemplar;"
 		     "DROP TABLE metric_interval; DROP TABLE metric_bucket;"
 		     "DROP TABLE metric_value; DROP TABLE metric_key;"
 		     "DROP TABLE metric;"

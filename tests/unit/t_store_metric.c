@@ -59,6 +59,23 @@ static const struct store_metric_value values[] = {
 	  .n_buckets = 1 },
 };
 
+static const struct store_metric_exemplar exemplars[] = {
+	{ .metric = 1,
+	  .bucket = 3,
+	  .value = 2,
+	  .time_ns = 5000,
+	  .thread = 0,
+	  .stack = 0,
+	  .cpu = 1,
+	  .has_trace = true,
+	  .trace_id = { 0xab, 1 },
+	  .span_id = { 0xcd, 2 } },
+	{ .metric = 0,
+	  .key = { { STORE_KEY_TEXT, 0, COMM }, { STORE_KEY_NUMBER, -7, 0 } },
+	  .value = -1,
+	  .context_status = 1 },
+};
+
 static struct store_metric_ledger ledger[2];
 
 static void fill(void)
@@ -68,6 +85,8 @@ static void fill(void)
 	b.batch.n_metric_values = ARRAY_LEN(values);
 	b.batch.metric_buckets = buckets;
 	b.batch.n_metric_buckets = ARRAY_LEN(buckets);
+	b.batch.metric_exemplars = exemplars;
+	b.batch.n_metric_exemplars = ARRAY_LEN(exemplars);
 	memset(ledger, 0, sizeof(ledger));
 	for (int i = 0; i < STORE_METRIC_ENTRIES; i++)
 		ledger[1].entry[i] = (uint64_t)i + 1;
@@ -99,6 +118,12 @@ static void equal_keys_of_a_batch_add_up(void **state)
 		 "SELECT fired, counted, missed, lost_exemplars"
 		 " FROM metric_interval WHERE metric_id = 2",
 		 "1|2|12|15\n1|2|12|15");
+	t_expect("a.db",
+		 "SELECT name, key_1, key_2, bucket, lo, hi, value, time_ns,"
+		 " trace_id, span_id FROM metric_examples WHERE interval_id = 1"
+		 " ORDER BY name",
+		 "h|||3|2|4|2|5000|ab010000000000000000000000000000"
+		 "|cd02000000000000\nn|cmd|-7|0|NULL|NULL|-1|0|NULL|NULL");
 }
 
 static void measures_of_two_recordings_stay_apart(void **state)
@@ -146,6 +171,35 @@ static void a_value_that_leads_out_of_the_batch_is_refused(void **state)
 	t_expect("a.db", "SELECT count(*) FROM interval", "0");
 }
 
+static void an_exemplar_that_leads_out_of_the_batch_is_refused(void **state)
+{
+	struct store *st = open_with_metrics(false);
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct store_metric_exemplar bad = exemplars[1];
+
+		fill();
+		if (i == 0)
+			bad.metric = 2;
+		else if (i == 1)
+			bad.thread = 1000;
+		else if (i == 2)
+			bad.stack = 1000;
+		else
+			bad.key[0].text = 1000000;
+		b.batch.metric_exemplars = &bad;
+		b.batch.n_metric_exemplars = 1;
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(store_write(st, &b.batch, b.row, &err),
+				 -EINVAL);
+		assert_string_equal(err.msg, "bad batch: metric exemplar 0 "
+					     "leads out of it");
+	}
+	memset(&err, 0, sizeof(err));
+	t_close(st);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -154,6 +208,7 @@ int main(void)
 		TEST(equal_keys_of_a_batch_add_up),
 		TEST(measures_of_two_recordings_stay_apart),
 		TEST(a_value_that_leads_out_of_the_batch_is_refused),
+		TEST(an_exemplar_that_leads_out_of_the_batch_is_refused),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

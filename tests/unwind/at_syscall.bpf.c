@@ -9,7 +9,6 @@
 const volatile struct weft_config config;
 
 volatile __u32 current_epoch;
-volatile __u32 table_changes;
 volatile __u32 watched_tid;
 
 #include "bpf/ledger.bpf.h"

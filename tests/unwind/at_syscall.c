@@ -96,7 +96,7 @@ static void publish_all(pid_t pid)
 				publish(&mapped[k].file, &maps.all[i]);
 		}
 	}
-	skel->bss->table_changes++;
+	skel->data_shared->shared.table_changes++;
 }
 
 /* Returns whether the mappings differ from those that were published. */

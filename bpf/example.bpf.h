@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Examples of a measure: a few of the events of each bucket are sent with
+ * their thread, its trace context, and its stack, as samples in detail are.
+ * Tables, contexts, scratch and the ring are those of the sampler.
+ */
+#ifndef WEFT_EXAMPLE_BPF_H
+#define WEFT_EXAMPLE_BPF_H
+
+#include "count.bpf.h"
+#include "detail.bpf.h"
+#include "measure_wire.h"
+#include "slot.bpf.h"
+
+/* What of an event an example is made of. */
+struct chosen {
+	__u32 epoch, bucket;
+	__u64 value;
+	const struct measure_key *key;
+};
+
+/* False: it did not get through. */
+static __always_inline bool submit_example(struct task_struct *task,
+					   const struct chosen *c,
+					   const struct weft_stack_key *stack)
+{
+	struct weft_identity who = identity_of(task);
+	struct measure_example *e =
+		bpf_ringbuf_reserve(&samples, sizeof(*e), 0);
+
+	if (!e)
+		return false;
+	sample_describe(&e->sample, task, &who);
+	if (wants_context(&e->sample))
+		ask_for_context(task, &who, c->epoch);
+	e->sample.kind = WEFT_RECORD_EXAMPLE;
+	e->sample.epoch = c->epoch;
+	e->sample.boot_ns = bpf_ktime_get_boot_ns();
+	e->sample.cpu = bpf_get_smp_processor_id();
+	e->sample.stack = *stack;
+	e->sample.value = c->value;
+	e->sample.event = plan.number;
+	e->bucket = c->bucket;
+	e->pad = 0;
+	e->key = *c->key;
+	bpf_ringbuf_submit(e, wake_flag());
+	return true;
+}
+
+static __always_inline bool send_example(void *ctx, bool in_kernel,
+					 const struct chosen *c)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call_slot *slot = slot_claim();
+	struct weft_stack_key key;
+	bool is_sent;
+
+	if (!slot)
+		return false;
+	key = walk(ctx, in_kernel, ctx, task, &slot->walk, c->epoch);
+	put_stack(c->epoch, &key, &slot->walk.stack);
+	slot_release(slot);
+	is_sent = submit_example(task, c, &key);
+	return is_sent;
+}
+
+/* Functions of their own: most events are not chosen, and entry points that
+ * are not loaded bring no copy. */
+static __noinline int send_from_kernel(void *ctx, const struct chosen *c)
+{
+	return send_example(ctx, true, c);
+}
+
+static __noinline int send_from_user(void *ctx, const struct chosen *c)
+{
+	return send_example(ctx, false, c);
+}
+
+#endif
