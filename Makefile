@@ -57,6 +57,16 @@ $(BESIDE:%=$(B)/%): $(B)/weft-%: $(B)/collector/%_main.o $(B)/collector.a \
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS) $(MORE_LIBS)
 $(B)/weft-symbolize: private MORE_LIBS := -ldebuginfod
 
+# Functions for other programs' SQLite; the same sources are in weft. Programs
+# that load it have no sanitizers.
+$(B)/weft.so: query/sql_functions.c query/stats.c query/sql_functions.h \
+		query/stats.h store/weft.h
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -I. $(WARN) $(OPT) $(CFLAGS) \
+		-DWEFT_EXTENSION -fPIC -fvisibility=hidden -shared $(LDFLAGS) \
+		-o $@ $(filter %.c,$^) -lm
+all: $(B)/weft.so
+
 $(B)/store.a: $(STORE)
 $(B)/collector.a: $(COLLECTOR)
 $(B)/query.a: $(QUERY)
@@ -177,8 +187,8 @@ check-long: check
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
-		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 \
-		$(PROVE) tests/live/25-whole-stacks.sh \
+		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
+		$(PROVE) $(B)/tests/t_query_simulation tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/35-jit-code.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
@@ -197,9 +207,11 @@ bench:
 
 install: all install-publisher
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=$(B)/%)
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/weft $(B)/weft.so
 
 uninstall: uninstall-publisher
 	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%)
+	rm -f $(DESTDIR)$(PREFIX)/lib/weft/weft.so
 
 clean:
 	rm -rf build

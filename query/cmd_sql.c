@@ -10,6 +10,7 @@
 
 #include "query/cmd.h"
 #include "query/report.h"
+#include "query/sql_functions.h"
 
 enum {
 	MAX_OPERANDS = 32,
@@ -35,7 +36,17 @@ static const struct cli_command command = {
 		 "Without QUERY it is read\nfrom standard input. @NAME asks a "
 		 "question of ours (--list); a KEY=VALUE is bound\nto the "
 		 "query's parameter :KEY, @KEY or $KEY. Tables, views and "
-		 "their columns:\n`sqlite3 FILE .schema`.",
+		 "their columns:\n`sqlite3 FILE .schema`.\n\n"
+		 "Functions: wilson_low(k, n), wilson_high(k, n) of a share, "
+		 "poisson_low(k),\npoisson_high(k) of a count (both also with "
+		 "'listed' as last argument: of what is\nlisted as it has a "
+		 "sample at all), weighted_low(sum, sum_sq, largest),\n"
+		 "weighted_high(...) of a sum of weights, all of 95 %; "
+		 "trace_hex(blob),\nfolded(stack_id); aggregates "
+		 "percentile(x, p), median(x), and percentile_low(x, p),\n"
+		 "percentile_high(x, p) where the x are a random sample. "
+		 "weft.so brings them into\nother programs: `.load weft` in "
+		 "sqlite3.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = MAX_OPERANDS,
@@ -471,7 +482,10 @@ static int run_to(FILE *to, const struct sql_opts *opts, const char *text,
 		json_text(&j, "report", "sql");
 		json_array(&j, "results");
 	}
-	rc = run_all(db, text, operands, &j, err);
+	if (sql_functions_add(db_handle(db)))
+		rc = db_fail(db, "add functions for", err);
+	else
+		rc = run_all(db, text, operands, &j, err);
 	if (opts->common.json && !rc) {
 		json_end_array(&j);
 		json_end_object(&j);
