@@ -188,7 +188,8 @@ check-long: check
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
-		$(PROVE) $(B)/tests/t_query_simulation tests/live/25-whole-stacks.sh \
+		FAULTS=all $(PROVE) $(B)/tests/t_query_simulation \
+		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/35-jit-code.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \

@@ -165,21 +165,23 @@ int conn_int(const struct conn *conn, const char *sql, int64_t *out,
 	return rc;
 }
 
+void conn_rollback(const struct conn *conn)
+{
+	/* SQLite itself rolls back after some failures. */
+	if (conn->db && !sqlite3_get_autocommit(conn->db))
+		(void)sqlite3_exec(conn->db, "ROLLBACK", NULL, NULL, NULL);
+}
+
 int conn_begin(const struct conn *conn, struct weft_err *err)
 {
+	/* Where memory was short, the last one may still be there. */
+	conn_rollback(conn);
 	return conn_exec(conn, "BEGIN IMMEDIATE", err);
 }
 
 int conn_commit(const struct conn *conn, struct weft_err *err)
 {
 	return conn_exec(conn, "COMMIT", err);
-}
-
-void conn_rollback(const struct conn *conn)
-{
-	/* SQLite itself rolls back after some failures. */
-	if (conn->db && !sqlite3_get_autocommit(conn->db))
-		(void)sqlite3_exec(conn->db, "ROLLBACK", NULL, NULL, NULL);
 }
 
 static int migrate_one(const struct conn *conn, int64_t version,

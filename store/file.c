@@ -253,7 +253,7 @@ static int inspect(const char *path, struct weft_err *err)
 	int64_t version, triggers;
 	int rc;
 
-	/* Only a writer can roll a journal back: recover() comes first. */
+	/* Only a writer can roll a journal back: file_recover() comes first. */
 	if (size_of(beside(name, path, "", suffixes[JOURNAL])))
 		return 0;
 	rc = conn_open(&conn, path,
@@ -279,8 +279,7 @@ static int inspect(const char *path, struct weft_err *err)
 	return rc;
 }
 
-/* Take what a killed writer left in log or journal into the file. */
-static int recover(const char *path, struct weft_err *err)
+int file_recover(const char *path, struct weft_err *err)
 {
 	struct conn conn;
 	int rc;
@@ -414,7 +413,7 @@ int file_prepare(const char *path, bool append, bool *is_new,
 	if (is_there) {
 		rc = inspect(path, err);
 		if (!rc)
-			rc = recover(path, err);
+			rc = file_recover(path, err);
 		if (rc || append)
 			return rc;
 	}

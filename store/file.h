@@ -27,4 +27,8 @@ char *file_resolve(const char *path, struct weft_err *err);
 int file_prepare(const char *path, bool append, bool *is_new,
 		 struct weft_err *err) MUST_CHECK;
 
+/* Take what a writer that was stopped left in log or journal into the file at
+ * path. 0 too where a reader is in the way of doing so whole. */
+int file_recover(const char *path, struct weft_err *err) MUST_CHECK;
+
 #endif

@@ -474,10 +474,13 @@ static int leave_log(struct store *st, struct weft_err *err)
 	if (rc)
 		return rc;
 	rc = conn_exec(&st->conn, "PRAGMA journal_mode = DELETE", NULL);
-	if (rc && rc != -EBUSY)
-		return weft_fail(err, rc, "cannot close '%s': %s", st->path,
-				 sqlite3_errmsg(st->conn.db));
-	return 0;
+	if (!rc || rc == -EBUSY)
+		return 0;
+	/* A journal may be left, which who only reads could not undo. */
+	weft_fail(err, rc, "cannot close '%s': %s", st->path,
+		  sqlite3_errmsg(st->conn.db));
+	conn_close(&st->conn);
+	return file_recover(st->path, NULL) ? rc : 0;
 }
 
 int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err)

@@ -4,6 +4,8 @@ UNIT := $(patsubst tests/unit/%.c,$(B)/tests/%,$(wildcard tests/unit/t_*.c))
 TEST_LIBS = $(RECORD_LIBS) $(QUERY_LIBS) -lcmocka
 $(B)/tests/t_store_%: $(B)/tests/unit/t_store_%.o $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
+$(B)/tests/t_store_faults: LDFLAGS += -Wl,--wrap=malloc,--wrap=calloc \
+	-Wl,--wrap=realloc,--wrap=reallocarray,--wrap=strdup
 $(B)/tests/t_query_%: $(B)/tests/unit/t_query_%.o $(B)/query.a $(B)/store.a
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(QUERY_LIBS) -lcmocka
 $(B)/tests/t_collector_%: $(B)/tests/unit/t_collector_%.o $(B)/collector.a \

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording on a disk that fails: the first, the second, the third ...
+ * operation of each kind, until a recording is made without reaching it. Each
+ * failure has a message that names the file; the store stays usable where it
+ * says so, and the file is whole, with every interval that was said to be
+ * stored. The same where memory is what fails. FAULTS=all in the environment
+ * tries each operation (of memory each of the first 512, then fewer); without
+ * it they are tried the less the later they come.
+ */
+#include "t_store.h"
+
+#include "fault_vfs.h"
+
+enum {
+	BATCHES = 2
+};
+
+static struct t_batch b;
+
+/* What came of a recording. */
+struct outcome {
+	int opened;          /* 0, or why not */
+	int stored, retried; /* batches */
+	int first;           /* failure of a batch */
+	int closed;
+};
+
+static void expect_said(int rc)
+{
+	if (rc && (!err.msg[0] || !strstr(err.msg, "a.db")))
+		fail_msg("%s %d: failure %d says only '%s'",
+			 fault_words[fault.kind], fault.at, rc, err.msg);
+	memset(&err, 0, sizeof(err));
+}
+
+static int write_one(struct store *st, int i)
+{
+	static const char text[] = "\0main\0symtab";
+	struct store_name name = { .name = 1, .source = 6 };
+	int rc;
+
+	t_fill(&b);
+	b.batch.interval.start_ns = 5000 + 1000 * (uint64_t)i;
+	b.batch.interval.end_ns = 6000 + 1000 * (uint64_t)i;
+	rc = store_write(st, &b.batch, b.row, &err);
+	expect_said(rc);
+	if (rc)
+		return rc;
+	name.frame_id = b.row[0].id;
+	/* Names may be given again with the next. */
+	expect_said(store_write_names(st, &name, 1, text, sizeof(text), &err));
+	(void)store_checkpoint(st, NULL);
+	return 0;
+}
+
+/* Make a recording. Where a batch fails, the disk is mended, and the same
+ * batch is given again. */
+static struct outcome record(bool append)
+{
+	struct store_opts opts = t_opts("a.db");
+	struct outcome out = { 0 };
+	struct store *st;
+	int i, rc;
+
+	opts.append = append;
+	out.opened = store_open(&st, &opts, &err);
+	expect_said(out.opened);
+	if (out.opened)
+		return out;
+	fault.is_held = false;
+	for (i = 0; i < BATCHES; i++) {
+		rc = write_one(st, i);
+		if (rc == -ENOSPC || rc == -EBUSY || rc == -EIO ||
+		    rc == -ENOMEM) {
+			out.first = rc;
+			fault.at = 0;
+			out.retried++;
+			rc = write_one(st, i);
+		}
+		if (rc)
+			fail_msg("%s %d: a batch failed for good: %d",
+				 fault_words[fault.kind], fault.at, rc);
+		out.stored++;
+	}
+	out.closed = store_close(st, 1700000001000000000, &err);
+	expect_said(out.closed);
+	return out;
+}
+
+static void expect_whole(const struct outcome *out, int intervals)
+{
+	char want[16];
+
+	t_expect("a.db", "PRAGMA integrity_check", "ok");
+	snprintf(want, sizeof(want), "%d", intervals);
+	t_expect("a.db", "SELECT count(*) FROM interval", want);
+	t_expect("a.db",
+		 "SELECT count(*) FROM interval i WHERE (SELECT sum(count) "
+		 "FROM stack_count WHERE interval_id = i.id) <> 13",
+		 "0");
+	t_expect("a.db",
+		 "SELECT (SELECT sum(count) FROM stack_count)"
+		 " = (SELECT sum(count) FROM stack_total)",
+		 "1");
+	if (!out->closed)
+		t_expect("a.db", "SELECT min(ended_ns > 0) FROM recording",
+			 "1");
+}
+
+static void clear(void)
+{
+	static const char *const names[] = { "a.db",     "a.db-wal",
+					     "a.db-shm", "a.db-journal",
+					     "a.db.old", "a.db.lock" };
+	size_t i;
+
+	for (i = 0; i < ARRAY_LEN(names); i++)
+		(void)unlink(names[i]);
+}
+
+/* How often what went wrong, over all operations of a kind. */
+struct sums {
+	int tried, open, batch, close, none;
+};
+
+/* One recording in which what is set up fails. Returns whether it did. */
+static bool fail_one(const struct fault *what, struct sums *sums)
+{
+	struct outcome out;
+
+	clear();
+	fault = *what;
+	out = record(false);
+	fault.at = 0;
+	if (out.opened) {
+		sums->open++;
+		/* Whatever was left behind is in nobody's way. */
+		out = record(false);
+		assert_int_equal(out.opened, 0);
+		assert_int_equal(out.closed, 0);
+	}
+	expect_whole(&out, BATCHES);
+	if (!fault.failed)
+		return false;
+	sums->tried++;
+	sums->batch += out.retried;
+	sums->close += out.closed != 0;
+	sums->none += !out.opened && !out.retried && !out.closed;
+	/* And it can be recorded into. */
+	out = record(true);
+	assert_int_equal(out.opened, 0);
+	expect_whole(&out, 2 * BATCHES);
+	return true;
+}
+
+static void fail_each(struct fault what)
+{
+	bool all = getenv("FAULTS") && !strcmp(getenv("FAULTS"), "all");
+	struct sums sums = { 0 };
+
+	for (what.at = 1; fail_one(&what, &sums);
+	     what.at += 1 + what.at / (all ? 512 : 2))
+		continue;
+	print_message("# %s%s%s%s, code %d: %d tried; failed: %d at open, "
+		      "%d batches, %d at close; %d did not matter\n",
+		      fault_words[what.kind], what.stays ? " for good" : "",
+		      what.is_short ? " half way" : "",
+		      what.is_held ? " once open" : "", what.code, sums.tried,
+		      sums.open, sums.batch, sums.close, sums.none);
+}
+
+static void each_operation_on_the_disk_may_fail(void **state)
+{
+	(void)state;
+	fail_each((struct fault){ FAULT_OPEN, .code = SQLITE_CANTOPEN });
+	fail_each((struct fault){ FAULT_READ, .code = SQLITE_IOERR_READ });
+	fail_each((struct fault){ FAULT_WRITE, .code = SQLITE_IOERR_WRITE });
+	fail_each((struct fault){ FAULT_WRITE, .code = SQLITE_FULL,
+				  .is_short = true });
+	fail_each((struct fault){ FAULT_WRITE, .code = SQLITE_FULL,
+				  .stays = true });
+	fail_each((struct fault){ FAULT_TRUNCATE,
+				  .code = SQLITE_IOERR_TRUNCATE });
+	fail_each((struct fault){ FAULT_SYNC, .code = SQLITE_IOERR_FSYNC });
+	fail_each((struct fault){ FAULT_LOCK, .code = SQLITE_IOERR_LOCK });
+	fail_each((struct fault){ FAULT_SHM, .code = SQLITE_IOERR_SHMMAP });
+	fail_each((struct fault){ FAULT_DELETE, .code = SQLITE_IOERR_DELETE });
+}
+
+static void what_is_open_may_fail_later(void **state)
+{
+	(void)state;
+	fail_each((struct fault){ FAULT_READ, .code = SQLITE_IOERR_READ,
+				  .is_held = true });
+	fail_each((struct fault){ FAULT_WRITE, .code = SQLITE_IOERR_WRITE,
+				  .is_held = true });
+	fail_each((struct fault){ FAULT_WRITE, .code = SQLITE_FULL,
+				  .stays = true, .is_held = true });
+}
+
+static void each_piece_of_memory_may_be_refused(void **state)
+{
+	(void)state;
+	fail_each((struct fault){ FAULT_MEMORY, .code = SQLITE_NOMEM });
+	fail_each((struct fault){ FAULT_MEMORY, .code = SQLITE_NOMEM,
+				  .is_held = true });
+	fail_each((struct fault){ FAULT_MEMORY, .code = SQLITE_NOMEM,
+				  .stays = true, .is_held = true });
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			each_operation_on_the_disk_may_fail, enter_place,
+			leave_place),
+		cmocka_unit_test_setup_teardown(what_is_open_may_fail_later,
+						enter_place, leave_place),
+		cmocka_unit_test_setup_teardown(
+			each_piece_of_memory_may_be_refused, enter_place,
+			leave_place),
+	};
+
+	if (fault_register())
+		return 1;
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
