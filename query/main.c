@@ -8,6 +8,7 @@
 
 #include "query/cli.h"
 #include "query/cmd.h"
+#include "query/overview.h"
 
 static const struct command {
 	const char *name;
@@ -42,8 +43,10 @@ static void print_help(void)
 {
 	size_t i;
 
-	printf("usage: weft COMMAND [options]\n\n"
-	       "A profiler that knows which request each sample belongs to.\n\n"
+	printf("usage: weft [COMMAND [options]]\n\n"
+	       "A profiler that knows which request each sample belongs to. "
+	       "Without COMMAND:\nwhat is in the recording at hand, and what "
+	       "to ask next.\n\n"
 	       "commands:\n");
 	for (i = 0; i < ARRAY_LEN(commands); i++)
 		printf("  %-12s %s\n", commands[i].name, commands[i].help);
@@ -89,10 +92,8 @@ int main(int argc, char **argv)
 
 	weft_log_init("weft", WEFT_INFO);
 	signal(SIGPIPE, SIG_IGN); /* a write then fails with EPIPE */
-	if (!word) {
-		weft_log(WEFT_ERROR, "no command; `weft --help` lists them");
-		return WEFT_EXIT_USAGE;
-	}
+	if (!word)
+		return overview();
 	if (!strcmp(word, "help") && argc > 2) {
 		/* `weft help top` is `weft top --help`. */
 		word = argv[1] = argv[2];

@@ -73,16 +73,20 @@ bad_queries() {
 named() {
 	local name
 	local -a value
-	recording weft.db
+	recording weft.db "$(cat "$root/tests/data/spans.sql")" \
+		"INSERT INTO event (id, recording_id, name, unit)
+			VALUES (2, 1, 'off-cpu', 'ns');
+		INSERT INTO stack_total VALUES (2, 1, 4, 3, 9000000000);"
 	"$weft" sql --list >list
-	[ "$(wc -l <list)" -ge 8 ]
 	while read -r name _; do
 		value=()
 		case $name in
-		@callers) value=(function=compress) ;;
+		@callers | @on_function | @share) value=(function=compress) ;;
 		@attribute) value=(key=http.route) ;;
-		@trace_samples) value=("trace=$A") ;;
+		@trace_* | @shared_cpu) value=("trace=$A") ;;
 		@stack_traces) value=(stack=4) ;;
+		@before) value=(sample=7) ;;
+		@around) value=(unix_ns=1700000000320000000) ;;
 		esac
 		run "$weft" sql "$name" "${value[@]}"
 		expect 0

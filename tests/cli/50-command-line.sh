@@ -40,8 +40,6 @@ help() {
 }
 
 usage() {
-	run "$weft"
-	expect 2
 	run "$weft" tpo
 	expect 2
 	has err "did you mean 'top'"
@@ -76,6 +74,59 @@ usage() {
 	run "$weft" trace other.db
 	expect 2
 	has err "'other.db' is no trace ID"
+}
+
+alone() {
+	run "$weft"
+	expect 0
+	[ ! -s err ]
+	has out '^No recording at hand: \$WEFT_DB is not set'
+	has out '^  sudo weft record -d 10 '
+	has out '^  weft --help '
+	WEFT_DB=other.db run "$weft"
+	expect 1
+	has err 'other.db'
+	recording weft.db "$(cat "$root/tests/data/spans.sql")" \
+		"$(cat "$root/tests/data/measures.sql")"
+	run "$weft"
+	expect 0
+	[ ! -s err ]
+	lacks out "$(printf '\033')"
+	has out '^weft.db: 1 recording of host host, '
+	has out '^cpu-clock of recording 1: 2.00 s, 2 CPUs, 300 samples '
+	has out '^  processes  worker \(pid 100, 282 samples\), e;vil'
+	has out '^  requests   3 with a sample, 2 with spans only$'
+	has out '^  measures   '
+	has out '^  weft trace 0af7651916cd '
+	has out '^  weft traces --sort duration '
+	has out '^  weft measure '
+	has out '^  weft symbolize '
+	# what it says to ask has an answer
+	sed -n 's/^  \(weft [^ ]*\( [^ ]\+\)*\)  .*/\1/p' out >asked
+	[ "$(wc -l <asked)" -ge 7 ]
+	while read -r _ line; do
+		case $line in symbolize*) continue ;; esac
+		# shellcheck disable=SC2086 # its words
+		run "$weft" $line
+		expect 0
+	done <asked
+	# and what is not in the file is not asked for
+	recording weft.db "DELETE FROM sample_sealed; DELETE FROM trace;
+		DELETE FROM frame WHERE id IN (7, 10); "
+	run "$weft"
+	expect 0
+	lacks out 'weft (trace|measure|symbolize)'
+	lacks out 'requests'
+	has out '^  weft top '
+	# a recording too young for a report
+	recording weft.db "DELETE FROM interval;"
+	run "$weft"
+	expect 0
+	has out '^weft.db: 1 recording'
+	lacks out 'weft top'
+	: >weft.db
+	run "$weft"
+	expect 1
 }
 
 list() {
@@ -150,6 +201,7 @@ width() {
 }
 
 it "help comes from the table of options, on stdout" help
+it "weft alone: what is in the file and what to ask next, or how to begin" alone
 it "usage errors say what is wrong and suggest the nearest" usage
 it "list: names, or that there are none" list
 it "record runs the weft-record beside weft, else in the path" record

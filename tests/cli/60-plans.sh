@@ -27,13 +27,11 @@ plans() {
 	golden plans.txt out
 }
 
-# The statements of the reports that must be quick, as they stand in query/.
-statements() {
+# plans_of NAME...: of statements, as they stand in query/, into file out
+plans_of() {
 	local name
 	recording weft.db
-	for name in top_stacks_trace trace_processes sequence_trace \
-		sequence_time traces_on_stack traces_lossy trace_text \
-		report_traces; do
+	for name in "$@"; do
 		awk -v want="$name" '
 			/^-- name: / { on = $3 == want; next }
 			on && !/^--/' "$root"/query/*.sql >query
@@ -43,8 +41,25 @@ statements() {
 		echo "$name"
 		grep -v '^QUERY PLAN' plan
 	done >out
+}
+
+# The statements of the reports that must be quick.
+statements() {
+	plans_of top_stacks_trace trace_processes sequence_trace \
+		sequence_time traces_on_stack traces_lossy trace_text \
+		report_traces
 	lacks out 'SCAN (sample|sample_sealed|s|trace|stack_node|frame)( |$)'
 	golden plans-reports.txt out
+}
+
+# The named questions about a trace, a time, a sample, a stack or a function.
+questions() {
+	plans_of ask_trace_samples ask_trace_functions ask_trace_gaps \
+		ask_trace_threads ask_shared_cpu ask_before ask_around \
+		ask_stack_traces ask_on_function
+	lacks out 'SCAN (sample|sample_sealed|s|trace|t|stack_node|frame|f)( |$)'
+	lacks out 'sample.* AUTOMATIC '
+	golden plans-named.txt out
 }
 
 prepared() {
@@ -66,5 +81,6 @@ prepared() {
 
 it "the views seek by trace, time and stack" plans
 it "the reports' statements seek" statements
+it "the named questions about a trace, a time or a stack seek" questions
 it "every statement can be prepared" prepared
 finish
