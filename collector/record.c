@@ -14,6 +14,7 @@
 
 #include "collector/clock.h"
 #include "collector/host.h"
+#include "collector/notify.h"
 #include "collector/privilege.h"
 #include "collector/record.h"
 #include "collector/record_parts.h"
@@ -325,6 +326,7 @@ static void stop(struct recording *r)
 	if (r->phase != PHASE_SAMPLING)
 		return;
 	hooks_stop(r->parts.kernel_hooks);
+	notify_state("STOPPING=1");
 	r->phase = PHASE_DRAINING;
 	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
 		       DEADLINE_MS);
@@ -407,6 +409,8 @@ static int start(struct recording *r)
 	if (!rc && r->parts.opts->command)
 		rc = r->parts.command_code = command_go(
 			&r->parts.command, r->parts.opts->command, &r->err);
+	if (!rc)
+		notify_state("READY=1");
 	return rc;
 }
 

@@ -15,7 +15,8 @@ core="gcc g++ make pkg-config clang llvm lld bpftool
 	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
 	zlib1g-dev liblzma-dev xz-utils libdebuginfod-dev elfutils
 	libssl-dev libhttp-parser-dev libcmocka-dev libmicrohttpd-dev systemtap-sdt-dev
-	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools"
+	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools
+	mandoc dpkg-dev"
 peers="bpftrace linux-perf g++ openssl gzip redis-server postgresql
 	nginx-light apache2-utils rustc golang-go nodejs
 	openjdk-17-jdk-headless"
