@@ -6,6 +6,7 @@
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
 #                   check-lint, check-long, check-interop, bench)
+#   make install    into PREFIX under DESTDIR (also uninstall); make deb
 # V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
 # builds into a directory of its own.
 
@@ -141,6 +142,7 @@ include tools/publisher/publisher.mk
 include tools/demo/demo.mk
 include tests/tests.mk
 include tools/bench/bench.mk
+include tools/package/install.mk
 
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
@@ -206,19 +208,11 @@ bench:
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
 
-install: all install-publisher
-	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(PROGRAMS:%=$(B)/%)
-	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/weft $(B)/weft.so
-
-uninstall: uninstall-publisher
-	rm -f $(PROGRAMS:%=$(DESTDIR)$(PREFIX)/bin/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/weft/weft.so
-
 clean:
 	rm -rf build
 
 .PHONY: all known tests check check-asan check-user check-lint check-long \
-	check-interop bench install uninstall clean
+	check-interop bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -name '*.d' 2>/dev/null)

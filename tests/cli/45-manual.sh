@@ -55,8 +55,8 @@ commands() {
 		section weft.1 "weft $command" |
 			sed -n 's/^\.It //p' | grep -Eo '(Fl|,) -[a-z-]+' |
 			sed 's/.* -//' >have || true
-		grep -Fxv -f want have >more || true
-		[ ! -s more ] || { cat more; return 1; }
+		grep -Fxv -f want have >extra || true
+		[ ! -s extra ] || { cat extra; return 1; }
 	done <commands
 	# of record, its own page
 	options record >want

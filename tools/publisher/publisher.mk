@@ -11,18 +11,16 @@ $(B)/libotel-thread-ctx.a: $(PUBLISHER) $(KNOWN_HEADERS)
 		-c -o $(B)/otel-thread-ctx.o $<
 	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/otel-thread-ctx.o
 
-# Always anew: PREFIX may be another at `make install` than at `make`.
-$(B)/otel-thread-ctx.pc: tools/publisher/otel-thread-ctx.pc.in publisher
-	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e "s,@VERSION@,$$(sed -n \
-		's/.*WEFT_VERSION "\(.*\)"/\1/p' store/weft.h)," $< >$@
-
-install-publisher: publisher $(B)/otel-thread-ctx.pc
+install-publisher: publisher
 	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
 		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h
 	$(INSTALL) -D -m 644 $(B)/libotel-thread-ctx.a \
 		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a
-	$(INSTALL) -D -m 644 $(B)/otel-thread-ctx.pc \
-		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e "s,@VERSION@,$$(sed -n \
+		's/.*WEFT_VERSION "\(.*\)"/\1/p' store/weft.h)," \
+		tools/publisher/otel-thread-ctx.pc.in \
+		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
 
 uninstall-publisher:
 	rm -f $(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
