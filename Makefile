@@ -215,4 +215,4 @@ clean:
 	check-interop bench clean
 .SECONDARY:
 .DELETE_ON_ERROR:
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

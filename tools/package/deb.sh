@@ -53,4 +53,5 @@ END
 chmod -R u=rwX,go=rX "$root"
 dpkg-deb --root-owner-group --build "$root" \
 	"$build/weft_${version}_$arch.deb" >&2
+rm -rf "$work"
 echo "$build/weft_${version}_$arch.deb"
