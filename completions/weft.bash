@@ -25,7 +25,9 @@ _weft_values()
 		echo - ;;
 	top:--by) echo function stack process thread binary attribute ;;
 	traces:--sort) echo cpu samples duration cpu-share ;;
-	export:--format | export:-f) echo folded ;;
+	export:--format | export:-f)
+		echo folded pprof speedscope otlp csv json ;;
+	export:--only) echo shape detail ;;
 	measure:--unit) echo ns bytes none ;;
 	record:--obi) echo auto off always ;;
 	record:--event | record:-e)

@@ -52,7 +52,9 @@ complete -c weft -n '__weft_is_command top; and __weft_is_after --by' -f \
 complete -c weft -n '__weft_is_command traces; and __weft_is_after --sort' -f \
     -a 'cpu samples duration cpu-share'
 complete -c weft -n '__weft_is_command export; and __weft_is_after --format -f' \
-    -f -a folded
+    -f -a 'folded pprof speedscope otlp csv json'
+complete -c weft -n '__weft_is_command export; and __weft_is_after --only' -f \
+    -a 'shape detail'
 complete -c weft -n '__weft_is_command measure; and __weft_is_after --unit' -f \
     -a 'ns bytes none'
 complete -c weft -n '__weft_is_command record; and __weft_is_after --obi' -f \
