@@ -24,6 +24,7 @@ _weft_values()
 	*:--input | *:-i | *:--output | *:-o | *:--symfs | *:--debug-dir)
 		echo - ;;
 	top:--by) echo function stack process thread binary attribute ;;
+	diff:--by) echo function stack ;;
 	traces:--sort) echo cpu samples duration cpu-share ;;
 	export:--format | export:-f)
 		echo folded pprof speedscope otlp csv json ;;

@@ -49,6 +49,8 @@ complete -c weft -n '__weft_is_command list' -a 'events tracepoints symbols usdt
 complete -c weft -n '__weft_is_command sql' -a '(__weft_questions)'
 complete -c weft -n '__weft_is_command top; and __weft_is_after --by' -f \
     -a 'function stack process thread binary attribute'
+complete -c weft -n '__weft_is_command diff; and __weft_is_after --by' -f \
+    -a 'function stack'
 complete -c weft -n '__weft_is_command traces; and __weft_is_after --sort' -f \
     -a 'cpu samples duration cpu-share'
 complete -c weft -n '__weft_is_command export; and __weft_is_after --format -f' \

@@ -18,9 +18,8 @@ struct export_opts {
 
 static const struct cli_option options[] = {
 	{ "format", 'f', "FORMAT",
-	  "folded, pprof, speedscope, otlp, csv, json (default: as OUT is "
-	  "called, else folded)",
-	  CLI_TEXT, offsetof(struct export_opts, format) },
+	  "one of these (default: as OUT is called, else folded)", CLI_TEXT,
+	  offsetof(struct export_opts, format) },
 	{ "output", 'o', "OUT", "write to OUT (default standard output)",
 	  CLI_TEXT, offsetof(struct export_opts, output) },
 	{ "only", 0, "shape|detail",

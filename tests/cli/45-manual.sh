@@ -29,7 +29,7 @@ lacking() {
 		echo "no option --$word in the page"
 		missing=1
 	done <"$1"
-	return $missing
+	return "$missing"
 }
 
 commands() {
@@ -39,8 +39,8 @@ commands() {
 	while read -r command; do
 		echo "command $command:"
 		case $command in
-		record) page=weft-record.1 ;;
-		*) page=weft.1 ;;
+		record) page='weft-record.1' ;;
+		*) page='weft.1' ;;
 		esac
 		options "$command" >want
 		section weft.1 "weft $command" >text

@@ -10,7 +10,7 @@ PATH=$(cd "$(dirname "$weft")" && pwd):$PATH
 
 # completed WORD...: what bash offers for the last word, a line each
 completed() (
-	# shellcheck source=completions/weft.bash
+	# shellcheck source=completions/weft.bash disable=SC1091
 	. "$root/completions/weft.bash"
 	COMP_WORDS=("$@")
 	COMP_CWORD=$(($# - 1))

@@ -80,7 +80,7 @@ alone() {
 	run "$weft"
 	expect 0
 	[ ! -s err ]
-	has out '^No recording at hand: \$WEFT_DB is not set'
+	has out '^No recording at hand: .WEFT_DB is not set'
 	has out '^  sudo weft record -d 10 '
 	has out '^  weft --help '
 	WEFT_DB=other.db run "$weft"
