@@ -101,6 +101,14 @@ questions() {
 	END
 }
 
+functions() {
+	"$weft" sql --help | sed -n '/^Functions:/,/^$/p' |
+		grep -Eo '[a-z_]+\(' | tr -d '(' | LC_ALL=C sort -u >want
+	[ "$(wc -l <want)" -ge 10 ]
+	grep -Eo '\bFn [a-z_]+' "$man/weft-sql.7" | sed 's/Fn //' |
+		LC_ALL=C sort | diff want -
+}
+
 lint() {
 	local page
 	for page in "$man"/*.[1-9]; do
@@ -114,5 +122,6 @@ lint() {
 it "each command and option is in the pages, and no other" commands
 it "each table, view and column is in weft-schema(5), and no other" schema
 it "each named question is in weft-sql(7), with its parameters" questions
+it "each function of weft sql is in weft-sql(7), and no other" functions
 it "mandoc has nothing to complain about" lint
 finish

@@ -18,7 +18,7 @@ rm -rf "$work"
 mkdir -p "$work/debian" "$root/DEBIAN" "$doc"
 make --no-print-directory B="$build" DESTDIR="$root" PREFIX=/usr \
 	ZSH_DIR=share/zsh/vendor-completions install >&2
-strip --strip-unneeded "$root"/usr/bin/*
+strip --strip-unneeded "$root"/usr/bin/* "$root"/usr/lib/weft/weft.so
 find "$root/usr/share/man" -type f -exec gzip -9n {} +
 cp README.md "$doc/README.md"
 gzip -9n "$doc/README.md"
@@ -32,7 +32,8 @@ printf 'weft (%s) unstable; urgency=medium\n\n  * See the history of the sources
 # dpkg-shlibdeps wants a source package around it.
 printf 'Source: weft\n\nPackage: weft\nArchitecture: any\n' \
 	>"$work/debian/control"
-needs=$(cd "$work" && dpkg-shlibdeps -O root/usr/bin/* |
+needs=$(cd "$work" && dpkg-shlibdeps -O root/usr/bin/* \
+	root/usr/lib/weft/weft.so |
 	sed -n 's/^shlibs:Depends=//p')
 size=$(du -sk --exclude=DEBIAN "$root" | cut -f 1)
 cat >"$root/DEBIAN/control" <<-END

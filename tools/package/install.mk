@@ -9,7 +9,7 @@ INSTALLED = $(foreach p,$(PROGRAMS),755:$(B)/$(p):bin/$(p)) \
 	644:completions/weft.bash:share/bash-completion/completions/weft \
 	644:completions/_weft:$(ZSH_DIR)/_weft \
 	644:completions/weft.fish:share/fish/vendor_completions.d/weft.fish \
-	$(foreach s,$(wildcard $(B)/weft.so),644:$(s):lib/weft/weft.so)
+	644:$(B)/weft.so:lib/weft/weft.so
 UNIT_DIR ?= lib/systemd/system
 part = $(word $(1),$(subst :, ,$(2)))
 
@@ -20,10 +20,9 @@ install: all install-publisher
 	$(Q)sed 's,@PREFIX@,$(PREFIX),' tools/package/weft.service.in \
 		>$(DESTDIR)$(PREFIX)/$(UNIT_DIR)/weft.service
 
-# weft.so too where it is not in the build directory any more.
 uninstall: uninstall-publisher
 	$(Q)rm -f $(foreach i,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(call \
-		part,3,$(i))) $(DESTDIR)$(PREFIX)/lib/weft/weft.so \
+		part,3,$(i))) \
 		$(DESTDIR)$(PREFIX)/$(UNIT_DIR)/weft.service
 
 # A package of this build, for the machine's own Debian release.
