@@ -5,6 +5,8 @@
 
 #include "query/cmd.h"
 #include "query/figure.h"
+#include "query/gaps.h"
+#include "query/lanes.h"
 #include "query/report.h"
 #include "query/sequence.h"
 
@@ -28,9 +30,14 @@ static const struct cli_command command = {
 	.operands = "[FILE]",
 	.about = "The detail samples in the order of time; samples of a thread "
 		 "that follow each\nother on the same stack are one row. AT "
-		 "counts from the start of the range.\nMarks: `gap`, so long "
-		 "that the thread was hardly on a CPU in between; `other\n"
-		 "trace`, the thread went on to another request, or to none.",
+		 "counts from the start of the range. Above\nthe rows they "
+		 "stand as a picture: a line for each thread, and below it "
+		 "which request\nit worked for.\n\nMarks: `gap`, so long that "
+		 "the thread was hardly on a CPU in between, and what it\nwas "
+		 "then: `off-CPU` or `runnable` for that part of it (where the "
+		 "recording has\nblocks and waits: -e wall), `other request` "
+		 "(with --trace), else `not sampled`.\n`other trace`: the "
+		 "thread went on to another request, or to none.",
 	.options = options,
 	.n_options = ARRAY_LEN(options),
 	.max_operands = 1,
@@ -39,10 +46,16 @@ static const struct cli_command command = {
 static int print(const struct report *r, const struct sequence *s,
 		 bool with_trace, struct weft_err *err)
 {
+	int rc;
+
 	report_print_heading(r);
 	printf("detail samples in the order of time, one in %lld of all; "
 	       "estimated\n\n",
 	       (long long)r->range.parts[r->range.n_parts - 1].detail_n);
+	rc = lanes_print(s, r->range.parts[0].start_ns, report_ns_each(r),
+			 with_trace, table_width(), err);
+	if (rc)
+		return rc;
 	return sequence_print(s, r->range.parts[0].start_ns, with_trace, err);
 }
 
@@ -68,6 +81,8 @@ static int run(struct report *r, struct sequence *s,
 		rc = report_find_trace(r, opts->trace, &trace, hex, err);
 	if (!rc)
 		rc = sequence_load(s, r, trace, tid, opts->rows, err);
+	if (!rc)
+		rc = gaps_explain(s, r, trace, tid, err);
 	if (rc)
 		return rc;
 	db_release(r->db);

@@ -7,6 +7,8 @@
 
 #include "query/figure.h"
 #include "query/sequence.h"
+#include "query/strings.h"
+#include "query/sums.h"
 
 /* Samples near the ends of a range may be stamped a little outside. */
 static const int64_t SLACK_NS = 1000000000;
@@ -18,13 +20,28 @@ struct thread_state {
 	size_t row; /* its latest */
 };
 
+/* How each stack reads: those that differ in addresses alone are one. */
+struct texts {
+	struct strings strings;
+	struct sums ids; /* the place of a stack's row is its place in texts */
+	uint32_t *texts; /* owned: numbers of strings */
+	size_t room;
+};
+
 struct loader {
 	struct sequence *to;
+	struct db *db;
+	struct texts texts;
 	struct thread_state *threads; /* owned; by thread_id */
 	size_t n_threads;
 	double gap_ns; /* longer ones are marked; 0: none is */
 	size_t max_rows;
 };
+
+static int no_memory(struct weft_err *err)
+{
+	return weft_fail(err, -ENOMEM, "out of memory for the samples");
+}
 
 /* The state of a thread; *is_new where it was not there. NULL: no memory. */
 static struct thread_state *find_thread(struct loader *l, int64_t id,
@@ -73,32 +90,88 @@ static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 	db_copy_text(stmt, 7, row->trace, sizeof(row->trace));
 }
 
-static bool continues(const struct sequence_row *run,
-		      const struct sequence_row *next)
+/* The number of the text that a stack reads as. */
+static int text_of(struct loader *l, int64_t stack_id, uint32_t *out,
+		   struct weft_err *err)
 {
-	return run->stack_id == next->stack_id && !next->is_gap &&
-	       !next->is_other_trace && !strcmp(run->span, next->span);
+	const struct sum *known = sums_find(&l->texts.ids, stack_id);
+	struct texts *t = &l->texts;
+	const struct tally none = { 0 };
+	const char *text = NULL;
+	uint32_t *grown;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	if (known) {
+		*out = t->texts[known - t->ids.rows];
+		return 0;
+	}
+	rc = db_query(l->db, QUERY_SQL_SEQUENCE_TEXT, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, stack_id);
+	rc = db_step(l->db, stmt, err);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		text = (const char *)sqlite3_column_text(stmt, 0);
+	if (strings_intern(&t->strings, text ? text : "", out))
+		return no_memory(err);
+	if (t->ids.n == t->room) {
+		t->room = t->room ? 2 * t->room : 64;
+		grown = reallocarray(t->texts, t->room, sizeof(*grown));
+		if (!grown)
+			return no_memory(err);
+		t->texts = grown;
+	}
+	t->texts[t->ids.n] = *out;
+	if (sums_add(&t->ids, stack_id, &none, 0, 0))
+		return no_memory(err);
+	return 0;
+}
+
+/* 1: next is part of the run; 0: it is not; else a negative errno. */
+static int continues(struct loader *l, const struct sequence_row *run,
+		     const struct sequence_row *next, struct weft_err *err)
+{
+	uint32_t of_run, of_next;
+	int rc;
+
+	if (next->is_gap || next->is_other_trace ||
+	    strcmp(run->span, next->span) != 0)
+		return 0;
+	if (run->stack_id == next->stack_id)
+		return 1;
+	rc = text_of(l, run->stack_id, &of_run, err);
+	if (!rc)
+		rc = text_of(l, next->stack_id, &of_next, err);
+	return rc ? rc : of_run == of_next;
 }
 
 /* Take one sample: into the thread's run, or as a new row. 1: no more wanted.
  */
-static int take(struct loader *l, struct sequence_row *row)
+static int take(struct loader *l, struct sequence_row *row,
+		struct weft_err *err)
 {
 	struct sequence *to = l->to;
 	struct sequence_row *grown = to->rows, *run;
 	struct thread_state *thread;
 	bool is_new;
+	int rc;
 
 	thread = find_thread(l, row->thread_id, &is_new);
 	if (!thread)
-		return -ENOMEM;
+		return no_memory(err);
 	if (!is_new) {
 		run = &to->rows[thread->row];
 		row->gap_ns = row->first_ns - thread->last_ns;
 		row->is_gap = l->gap_ns > 0 && (double)row->gap_ns > l->gap_ns;
 		row->is_other_trace = strcmp(run->trace, row->trace) != 0;
 		thread->last_ns = row->first_ns;
-		if (continues(run, row)) {
+		rc = continues(l, run, row, err);
+		if (rc < 0)
+			return rc;
+		if (rc) {
 			run->last_ns = row->last_ns;
 			run->samples++;
 			return 0;
@@ -112,7 +185,7 @@ static int take(struct loader *l, struct sequence_row *row)
 		grown = reallocarray(to->rows, to->n ? 2 * to->n : 1,
 				     sizeof(*grown));
 	if (!grown)
-		return -ENOMEM;
+		return no_memory(err);
 	to->rows = grown;
 	thread->last_ns = row->first_ns;
 	thread->row = to->n;
@@ -144,11 +217,11 @@ static int load_part(struct loader *l, struct report *r, size_t part,
 		sqlite3_bind_int64(stmt, 7, tid);
 	while (!taken && (rc = db_step(r->db, stmt, err)) > 0) {
 		read_row(&row, stmt);
-		taken = take(l, &row);
+		taken = take(l, &row, err);
 	}
 	sqlite3_reset(stmt);
 	if (taken < 0)
-		return weft_fail(err, taken, "out of memory for the samples");
+		return taken;
 	return rc < 0 ? rc : 0;
 }
 
@@ -170,7 +243,7 @@ static int find_leaves(struct sequence *s, struct db *db, struct weft_err *err)
 		text = rc ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
 		s->rows[i].leaf = strdup(text ? text : "[unknown]");
 		if (!s->rows[i].leaf)
-			return weft_fail(err, -ENOMEM, "out of memory");
+			return no_memory(err);
 	}
 	return 0;
 }
@@ -180,6 +253,7 @@ int sequence_load(struct sequence *s, struct report *r, int64_t trace,
 {
 	struct loader l = {
 		.to = s,
+		.db = r->db,
 		.max_rows = max_rows,
 		.gap_ns = stats_unsampled_ns(report_ns_each(r)),
 	};
@@ -192,6 +266,9 @@ int sequence_load(struct sequence *s, struct report *r, int64_t trace,
 	if (!rc)
 		rc = find_leaves(s, r->db, err);
 	free(l.threads);
+	free(l.texts.texts);
+	strings_release(&l.texts.strings);
+	sums_release(&l.texts.ids);
 	if (rc)
 		sequence_release(s);
 	return rc;
@@ -205,17 +282,44 @@ void sequence_release(struct sequence *s)
 	*s = (struct sequence){ 0 };
 }
 
-static const char *mark(const struct sequence_row *row)
+/* A part of a gap in percent: sums of estimates may exceed it. */
+static int percent(double part_ns, int64_t gap_ns)
 {
+	double percent = 100 * part_ns / (double)gap_ns;
+
+	return percent < 100 ? (int)(percent + 0.5) : 100;
+}
+
+/* What a gap was, and whether the request changed: into out. */
+static const char *mark(const struct sequence_row *row, char *out, size_t size)
+{
+	const struct sequence_gap *in = &row->gap_in;
+	int blocked = percent(in->blocked_ns, row->gap_ns);
+	int waiting = percent(in->waiting_ns, row->gap_ns);
+	size_t n = 0;
+
+	out[0] = '\0';
 	if (row->is_gap)
-		return row->is_other_trace ? "gap, other trace" : "gap";
-	return row->is_other_trace ? "other trace" : "";
+		n += (size_t)snprintf(out, size, "gap");
+	if (row->is_gap && blocked > 0)
+		n += (size_t)snprintf(out + n, size - n, ", off-CPU %d %%",
+				      blocked);
+	if (row->is_gap && waiting > 0)
+		n += (size_t)snprintf(out + n, size - n, ", runnable %d %%",
+				      waiting);
+	if (row->is_gap && in->others)
+		n += (size_t)snprintf(out + n, size - n, ", other request");
+	if (row->is_gap && in->is_known && n == strlen("gap"))
+		n += (size_t)snprintf(out + n, size - n, ", not sampled");
+	if (row->is_other_trace)
+		snprintf(out + n, size - n, "%sother trace", n ? ", " : "");
+	return out;
 }
 
 static void fill_row(const struct sequence_row *row, int64_t origin_ns,
 		     bool with_trace, struct table *t)
 {
-	char text[32];
+	char text[32], marks[96];
 
 	snprintf(text, sizeof(text), "%+.6f",
 		 (double)(row->first_ns - origin_ns) / 1e9);
@@ -225,7 +329,7 @@ static void fill_row(const struct sequence_row *row, int64_t origin_ns,
 	table_text(t, FIGURE(figure_count, (double)row->samples));
 	table_text(t, row->gap_ns < 0 ? "-"
 				      : FIGURE(figure_ns, (double)row->gap_ns));
-	table_text(t, mark(row));
+	table_text(t, mark(row, marks, sizeof(marks)));
 	snprintf(text, sizeof(text), "%lld", (long long)row->tid);
 	table_text(t, text);
 	table_text(t, row->comm);
@@ -260,7 +364,7 @@ int sequence_print(const struct sequence *s, int64_t origin_ns, bool with_trace,
 	}
 	t = table_new(columns, n);
 	if (!t)
-		return weft_fail(err, -ENOMEM, "out of memory");
+		return no_memory(err);
 	for (i = 0; i < s->n; i++)
 		fill_row(&s->rows[i], origin_ns, with_trace, t);
 	rc = report_print_table(t, err);
@@ -287,6 +391,12 @@ void sequence_json(const struct sequence *s, struct json *j, int64_t origin_ns)
 		else
 			json_int(j, "since_last_ns", row->gap_ns);
 		json_bool(j, "gap", row->is_gap);
+		if (row->gap_in.is_known) {
+			json_real(j, "gap_off_cpu_ns", row->gap_in.blocked_ns);
+			json_real(j, "gap_runnable_ns", row->gap_in.waiting_ns);
+			json_int(j, "gap_other_request_samples",
+				 (int64_t)row->gap_in.others);
+		}
 		json_bool(j, "other_trace", row->is_other_trace);
 		json_int(j, "pid", row->pid);
 		json_int(j, "tid", row->tid);

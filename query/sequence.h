@@ -1,20 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Detail samples in the order of time, with equal runs folded: one row for
- * samples of a thread that follow each other on the same stack, in the same
- * trace and span, without a gap.
+ * samples of a thread that follow each other on stacks that read the same, in
+ * the same trace and span, without a gap.
  */
 #ifndef WEFT_SEQUENCE_H
 #define WEFT_SEQUENCE_H
 
 #include "query/report.h"
 
+/* What is known of a gap (gaps.h). */
+struct sequence_gap {
+	bool is_known;     /* somebody has looked */
+	double blocked_ns; /* estimated; of blocks and waits that ended in it */
+	double waiting_ns;
+	uint64_t others; /* samples of other requests */
+};
+
 struct sequence_row {
-	int64_t thread_id, stack_id;
-	int64_t first_ns, last_ns; /* boot */
+	int64_t thread_id, stack_id; /* of a run: of its first sample */
+	int64_t first_ns, last_ns;   /* boot */
 	int64_t gap_ns; /* since the thread's sample before; -1: its first */
 	bool is_gap;    /* so long that the thread was hardly on CPU: had it
 			   been, a sample would have come with 95 % */
+	struct sequence_gap gap_in;
 	bool is_other_trace; /* than the thread's sample before */
 	uint64_t samples;
 	int64_t pid, tid;

@@ -24,6 +24,10 @@ WHERE s.time_ns BETWEEN ?5 AND ?6 AND s.event_id = ?1
   AND (?7 IS NULL OR s.thread_id IN (SELECT id FROM thread WHERE tid = ?7))
 ORDER BY s.time_ns, s.id;
 
+-- name: sequence_text
+-- A stack as it reads: ?1.
+SELECT folded FROM stack_text WHERE stack_id = ?1;
+
 -- name: sequence_leaf
 SELECT CASE
   WHEN k.status = 'lost' THEN '[stack lost]'

@@ -55,7 +55,7 @@ class Graph {
    * frame that is not just a sliver. */
   measure() {
     const { depth, end } = this.tree;
-    const sliver = this.w[this.zoom] / 250;
+    const sliver = this.w[this.zoom] / 80;
     let most = depth[this.zoom], wide = most;
     for (let i = this.zoom; i < end[this.zoom]; i++) {
       if (this.w[i] > 0 && depth[i] > most)

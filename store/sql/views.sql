@@ -280,7 +280,7 @@ CREATE VIEW sample_order AS
     sample_id, previous_sample_id, event_id, thread_id, time_ns,
     time_ns - previous_ns AS gap_ns,
     stack_id, stack_id IS NOT previous_stack AS stack_changed,
-    trace, trace IS NOT previous_trace AS trace_changed
+    trace, trace IS NOT previous_trace AS trace_changed, previous_trace
   FROM (
     SELECT
       id AS sample_id, event_id, thread_id, time_ns, stack_id, trace,
@@ -290,6 +290,19 @@ CREATE VIEW sample_order AS
       lag(trace) OVER thread AS previous_trace
     FROM sample
     WINDOW thread AS (PARTITION BY thread_id, event_id ORDER BY time_ns, id));
+
+DROP VIEW IF EXISTS trace_switches;
+CREATE VIEW trace_switches AS
+  -- where a thread went on from one request to another, or to or from none
+  -- (NULL): between two samples of an event that follow each other on it
+  SELECT
+    o.thread_id, o.event_id, o.time_ns - o.gap_ns AS after_ns,
+    o.time_ns AS before_ns,         -- both boot
+    (SELECT hex FROM trace WHERE id = o.previous_trace) AS from_trace_id,
+    (SELECT hex FROM trace WHERE id = o.trace) AS to_trace_id,
+    o.previous_sample_id, o.sample_id
+  FROM sample_order o
+  WHERE o.trace_changed AND o.previous_sample_id IS NOT NULL;
 
 DROP VIEW IF EXISTS ledger;
 CREATE VIEW ledger AS

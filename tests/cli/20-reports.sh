@@ -340,6 +340,65 @@ timelines() {
 	[ "$(json out 'len(j["runs"]), j["runs_left_out"]')" = "(2, True)" ]
 }
 
+# Blocks and waits, as weft record -e wall has them, in a gap of thread 102: it
+# lasts from 5.36 s to 5.7 s. One block ends after it, one is of another thread.
+gaps() {
+	local B=0af76519ffffffffffffffffffffffff
+	recording weft.db "
+		INSERT INTO event (id, recording_id, name, unit) VALUES
+		 (2, 1, 'off-cpu', 'ns'), (3, 1, 'run-queue', 'ns');
+		WITH b(id, event, thread, time_ms, ms, weight) AS (VALUES
+		 (101, 2, 2, 5500, 100, 1.0), (102, 2, 2, 5650, 10, 5.0),
+		 (103, 3, 2, 5690, 34, 1.0), (104, 2, 2, 5720, 20, 1.0),
+		 (105, 2, 1, 5600, 90, 1.0))
+		INSERT INTO sample_sealed SELECT id, 1, event, time_ms * 1000000, 0,
+		 thread, 4, ms * 1000000, weight, NULL, NULL, NULL, 0, 2 FROM b;"
+	run "$weft" timeline --tid 102
+	expect 0
+	has out ' 340 ms  gap, off-CPU 44 %, runnable 10 %  *102 '
+	has out ' 580 ms  gap, not sampled, other trace  *102 '
+	run "$weft" timeline --tid 102 --json
+	[ "$(json out '[(round(r["gap_off_cpu_ns"]), round(r["gap_runnable_ns"]))
+		for r in j["runs"] if r["gap"]]')" = \
+		"[(150000000, 34000000), (0, 0), (0, 0)]" ]
+	run "$weft" timeline --trace "$B" --json
+	[ "$(json out '[(r["gap_off_cpu_ns"] > 0, r["gap_other_request_samples"])
+		for r in j["runs"] if r["gap"]]')" = \
+		"[(True, 0), (True, 1), (False, 0)]" ]
+	run "$weft" timeline --trace "$B"
+	has out 'gap, off-CPU 3 %, other request'
+	run "$weft" trace "$B"
+	has out ' 340 ms  gap  '
+}
+
+# Another place in compress, called from the same: the stack reads the same.
+same_text() {
+	recording weft.db "
+		INSERT INTO frame (id, binary_id, address, in_kernel)
+		 VALUES (11, 1, 66, 0);
+		INSERT INTO frame_function VALUES (11, 0, 4, NULL);
+		INSERT INTO stack_node VALUES (15, 3, 11);
+		INSERT INTO stack VALUES (15, 'complete', 4, 'marked');
+		UPDATE sample_sealed SET stack_id = 15 WHERE id = 2;
+		UPDATE sample_sealed SET stack_id = 9 WHERE id = 4;"
+	run "$weft" timeline --tid 101 --json
+	expect 0
+	[ "$(json out '[(r["samples"], r["function"]) for r in j["runs"][:3]]')" = \
+		"[(3, 'compress'), (1, 'handle'), (1, 'compress')]" ]
+}
+
+switches() {
+	recording weft.db
+	"$weft" sql --json "SELECT thread_id, from_trace_id, to_trace_id,
+		after_ns, before_ns, previous_sample_id, sample_id
+		FROM trace_switches" >out
+	[ "$(json out '[[t, a and a[:12], b and b[:12]] + rest
+		for t, a, b, *rest in j["results"][0]["rows"]]')" = \
+"[[2, '0af76519ffff', '4bf92f3577b3', 5700000000, 5740000000, 11, 12], \
+[2, '4bf92f3577b3', '0af76519ffff', 5740000000, 6320000000, 12, 23], \
+[2, '0af76519ffff', None, 6700000000, 6740000000, 25, 26]]" ]
+}
+
 # A frame of three functions, of which the outermost is its caller, too.
 inlined() {
 	recording weft.db "INSERT INTO frame_function VALUES (9, 2, 3, 5)"
@@ -418,5 +477,8 @@ it "values of --shape-by: what each has, what none has, the profile of one" \
 it "an absent function is bounded, not denied" on_function
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
+it "timeline says what was in a gap: off-CPU, runnable, another request" gaps
+it "timeline folds stacks that read the same" same_text
+it "view trace_switches has where threads went on to other requests" switches
 it "what was inlined is shown, caller first, and counted once" inlined
 finish
