@@ -48,7 +48,8 @@ class Page {
     $('quality').textContent = `Stacks: ${data.stacks}.` + (data.nodes_folded
       ? ` ${countText(data.nodes_folded)} frames are too small to be in this page; ` +
         'their samples stand under [smaller frames].' : '');
-    const losses = [data.everyone.loss, data.against && data.against.loss].filter(Boolean);
+    const losses = [data.everyone, data.against].filter((r) => r && r.loss)
+      .map((r) => data.against ? `${file(r.file)}: ${r.loss}` : r.loss);
     $('loss').hidden = losses.length === 0;
     $('loss').textContent = losses.join('\n').split('\n').map(shown).join('\n');
   }
