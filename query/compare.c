@@ -20,6 +20,7 @@ enum {
 void compare_release(struct compare *c)
 {
 	free(c->items);
+	free(c->now);
 	free(c->open);
 	*c = (struct compare){ 0 };
 }
@@ -28,6 +29,7 @@ static int make_room(struct compare *c, size_t n)
 {
 	size_t room = c->room ? c->room : 1024;
 	struct compare_item *items;
+	struct compare_now *now;
 	uint32_t *open;
 
 	while (room < n)
@@ -36,11 +38,16 @@ static int make_room(struct compare *c, size_t n)
 	if (!items)
 		return -ENOMEM;
 	c->items = items;
+	now = reallocarray(c->now, room, sizeof(*now));
+	if (!now)
+		return -ENOMEM;
+	c->now = now;
 	open = reallocarray(c->open, room, sizeof(*open));
 	if (!open)
 		return -ENOMEM;
 	c->open = open;
 	memset(items + c->room, 0, (room - c->room) * sizeof(*items));
+	memset(now + c->room, 0, (room - c->room) * sizeof(*now));
 	c->room = room;
 	return 0;
 }
@@ -49,35 +56,46 @@ void compare_add_all(struct compare *c, enum compare_side side,
 		     const struct tally *tally)
 {
 	tally_add(&c->set[side].all, tally);
-	c->now += tally->weight;
+	c->weight_now += tally->weight;
 }
 
-int compare_add(struct compare *c, enum compare_side side, uint32_t item,
-		const struct tally *tally, bool is_self)
+/* As tally_add(), where a call would cost more than it does. */
+static inline void add(struct tally *to, const struct tally *more)
 {
-	struct compare_item *to;
+	to->count += more->count;
+	to->weight += more->weight;
+	to->weight_sq += more->weight_sq;
+	to->estimate += more->estimate;
+}
 
-	if (item >= c->n_items) {
-		if (item >= c->room && make_room(c, (size_t)item + 1))
-			return -ENOMEM;
-		c->n_items = (size_t)item + 1;
+int compare_add(struct compare *c, const uint32_t *items, size_t n,
+		const struct tally *tally)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tally *to;
+
+		if (items[i] >= c->n_items) {
+			if (items[i] >= c->room &&
+			    make_room(c, (size_t)items[i] + 1))
+				return -ENOMEM;
+			c->n_items = (size_t)items[i] + 1;
+		}
+		to = &c->now[items[i]].tally[COMPARE_TOTAL];
+		if (!to->count)
+			c->open[c->n_open++] = items[i];
+		add(to, tally);
 	}
-	to = &c->items[item];
-	if (!to->is_open)
-		c->open[c->n_open++] = item;
-	to->is_open = true;
-	tally_add(&to->part[COMPARE_TOTAL][side].tally, tally);
-	to->now[COMPARE_TOTAL] += tally->weight;
-	if (is_self) {
-		tally_add(&to->part[COMPARE_SELF][side].tally, tally);
-		to->now[COMPARE_SELF] += tally->weight;
-	}
+	if (n)
+		add(&c->now[items[0]].tally[COMPARE_SELF], tally);
 	return 0;
 }
 
-static void end_part(struct compare_part *part, double k, double n,
-		     double exposure)
+static void end_part(struct compare_part *part, const struct tally *now,
+		     double n, double exposure)
 {
+	double k = now->weight;
+
+	add(&part->tally, now);
 	if (k <= 0)
 		return;
 	part->k_sq += k * k;
@@ -91,23 +109,23 @@ void compare_end_cluster(struct compare *c, enum compare_side side,
 			 double exposure)
 {
 	struct compare_set *set = &c->set[side];
+	double n = c->weight_now;
 
 	for (; c->n_open; c->n_open--) {
-		struct compare_item *item = &c->items[c->open[c->n_open - 1]];
+		uint32_t at = c->open[c->n_open - 1];
 
-		for (int kind = 0; kind < COMPARE_KINDS; kind++) {
-			end_part(&item->part[kind][side], item->now[kind],
-				 c->now, exposure);
-			item->now[kind] = 0;
-		}
-		item->is_open = false;
+		for (int kind = 0; kind < COMPARE_KINDS; kind++)
+			if (c->now[at].tally[kind].count)
+				end_part(&c->items[at].part[kind][side],
+					 &c->now[at].tally[kind], n, exposure);
+		c->now[at] = (struct compare_now){ 0 };
 	}
 	set->clusters++;
-	set->sampled += c->now > 0;
-	set->n_sq += c->now * c->now;
+	set->sampled += n > 0;
+	set->n_sq += n * n;
 	set->exposure += exposure;
 	set->exposure_sq += exposure * exposure;
-	c->now = 0;
+	c->weight_now = 0;
 }
 
 /* As many independent samples of equal weight there are (Kish 1965). */

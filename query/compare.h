@@ -66,8 +66,12 @@ struct compare_answer {
 struct compare_item {
 	struct compare_part part[COMPARE_KINDS][COMPARE_SIDES];
 	struct compare_answer answer[COMPARE_KINDS];
-	double now[COMPARE_KINDS]; /* weights in the cluster at hand */
-	bool is_open;              /* it has some */
+};
+
+/* What an item has in the cluster at hand; apart from the rest, so that what
+ * is touched for each sample is small. */
+struct compare_now {
+	struct tally tally[COMPARE_KINDS];
 };
 
 /* One of the two sets. */
@@ -85,10 +89,11 @@ struct compare {
 	double least_clusters; /* input: with fewer nothing is said */
 	struct compare_set set[COMPARE_SIDES];
 	struct compare_item *items; /* owned */
+	struct compare_now *now;    /* owned; parallel to items */
 	size_t n_items, room;
-	uint32_t *open; /* owned: items that are open; room for all */
+	uint32_t *open; /* owned: items that have some now; room for all */
 	size_t n_open;
-	double now; /* weight of the cluster at hand */
+	double weight_now; /* of the cluster at hand */
 	double tests[COMPARE_KINDS];
 	enum compare_rule rule; /* of all items */
 };
@@ -99,9 +104,10 @@ void compare_release(struct compare *c);
 void compare_add_all(struct compare *c, enum compare_side side,
 		     const struct tally *tally);
 
-/* An item that it was on. Returns 0 or -ENOMEM. */
-int compare_add(struct compare *c, enum compare_side side, uint32_t item,
-		const struct tally *tally, bool is_self);
+/* The items that they were on, each once; the first is the innermost. Returns 0
+ * or -ENOMEM. tally has a count of at least 1. */
+int compare_add(struct compare *c, const uint32_t *items, size_t n,
+		const struct tally *tally);
 
 /* The cluster at hand is over. exposure: how long it was, in any unit, or 1 of
  * a request. */

@@ -31,12 +31,9 @@ int diff_add(struct diff *d, enum compare_side side, size_t file,
 {
 	size_t n;
 	const uint32_t *items = diff_items_of(d->items, file, stack_id, &n);
-	int rc = items ? 0 : -ENOMEM;
 
 	compare_add_all(&d->compare, side, tally);
-	for (size_t i = 0; i < n && !rc; i++)
-		rc = compare_add(&d->compare, side, items[i], tally, i == 0);
-	return rc;
+	return items ? compare_add(&d->compare, items, n, tally) : -ENOMEM;
 }
 
 int diff_load(struct diff *d, const struct cli_common *common,

@@ -131,11 +131,12 @@ static int add_side(struct diff *d, enum compare_side side, size_t file,
 	return rc;
 }
 
-static int cut_time(const struct intervals *all, const char *option,
-		    const char *text, int64_t *out, struct weft_err *err)
+static int cut_time(const struct diff *d, const char *option, const char *text,
+		    int64_t *out, struct weft_err *err)
 {
-	if (!range_parse_time(text, all->rows[0].start_ns,
-			      all->rows[all->n - 1].end_ns, out))
+	const struct range *range = &d->reports[0].range;
+
+	if (!range_parse_time(text, range->from_ns, range->until_ns, out))
 		return 0;
 	return weft_fail(err, -E2BIG,
 			 "cannot read the time '%s' of --%s: give +S, -S "
@@ -151,11 +152,11 @@ static int add_cut(struct diff *d, const struct intervals *all,
 	bool is_swapped = !d->after;
 	int64_t before, after;
 	size_t n = 0, from = 0;
-	int rc = cut_time(all, d->before ? "before" : "after",
+	int rc = cut_time(d, d->before ? "before" : "after",
 			  d->before ? d->before : d->after, &before, err);
 
 	if (!rc)
-		rc = cut_time(all, d->after ? "after" : "before",
+		rc = cut_time(d, d->after ? "after" : "before",
 			      d->after ? d->after : d->before, &after, err);
 	if (!rc && after < before)
 		rc = weft_fail(err, -E2BIG,

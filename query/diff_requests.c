@@ -34,13 +34,19 @@ struct request {
 	bool is_listed; /* of the range */
 };
 
+struct items_of {
+	const uint32_t *items; /* borrowed from d->items */
+	size_t n;
+};
+
 struct loading {
 	struct diff *d;
 	struct traces traces;
 	struct request *requests; /* owned; parallel to traces.sums.rows */
 	struct link *links;       /* owned */
 	size_t n_links, links_room;
-	struct sums stacks; /* keys: the ids of stacks */
+	struct sums stacks;     /* keys: the ids of stacks */
+	struct items_of *items; /* owned; parallel: what they add to */
 };
 
 static struct request *request_of(const struct loading *l, int64_t trace)
@@ -135,20 +141,40 @@ static int read_all(struct loading *l, struct weft_err *err)
 	return rc;
 }
 
+/* What each stack adds to: found once all are known, since what
+ * diff_items_of() has given is good until it finds more. */
+static int find_items(struct loading *l)
+{
+	l->items = calloc(l->stacks.n + 1, sizeof(*l->items));
+	if (!l->items)
+		return -ENOMEM;
+	for (int round = 0; round < 2; round++)
+		for (size_t i = 0; i < l->stacks.n; i++) {
+			struct items_of *to = &l->items[i];
+
+			to->items = diff_items_of(
+				l->d->items, 0, l->stacks.rows[i].key, &to->n);
+			if (!to->items)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
 /* The chain of a request into the cluster at hand. */
 static int add_chain(struct loading *l, const struct request *r)
 {
-	enum compare_side side = r->side;
+	struct compare *c = &l->d->compare;
 	int rc = 0;
 
 	for (uint32_t at = r->first; at != END && !rc; at = l->links[at].next) {
 		const struct link *link = &l->links[at];
+		const struct items_of *of = &l->items[link->stack];
 		double weight = link->weight;
 		struct tally tally = { 1, weight, weight * weight,
 				       link->estimate };
 
-		rc = diff_add(l->d, side, 0, l->stacks.rows[link->stack].key,
-			      &tally);
+		compare_add_all(c, r->side, &tally);
+		rc = compare_add(c, of->items, of->n, &tally);
 	}
 	return rc;
 }
@@ -162,12 +188,12 @@ static void rank(struct diff *d, const struct request *r,
 	d->peers++;
 	for (size_t i = 0; i < d->n_ranks; i++) {
 		struct diff_rank *to = &d->ranks[i];
-		const struct compare_item *item = &d->compare.items[to->item];
+		const struct tally *now = d->compare.now[to->item].tally;
+		double all = d->compare.weight_now * (1 - 1e-9);
 
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
 			to->at_least[kind] +=
-				item->now[kind] >=
-				to->share[kind] * d->compare.now * (1 - 1e-9);
+				now[kind].weight >= to->share[kind] * all;
 	}
 }
 
@@ -187,7 +213,8 @@ static int add_one(struct loading *l, const struct request *one)
 
 		to->item = c->open[i];
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			to->share[kind] = c->items[to->item].now[kind] / c->now;
+			to->share[kind] = c->now[to->item].tally[kind].weight /
+					  c->weight_now;
 	}
 	compare_end_cluster(c, COMPARE_SECOND, 1);
 	return 0;
@@ -373,10 +400,11 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 		rc = weft_fail(err, -ENODATA,
 			       "trace %s has no sample of that in '%s'", d->hex,
 			       db_path(d->reports[0].db));
-	if (!rc && add_requests(&l, one))
+	if (!rc && (find_items(&l) || add_requests(&l, one)))
 		rc = diff_no_memory(err);
 	free(l.requests);
 	free(l.links);
+	free(l.items);
 	sums_release(&l.stacks);
 	traces_release(&l.traces);
 	return rc;

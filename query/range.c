@@ -226,7 +226,7 @@ static int find_event(struct range *r, struct db *db, const char *name,
 }
 
 /* The Unix times that --since and --until mean. */
-static int find_limits(const struct range *r, struct db *db,
+static int find_limits(struct range *r, struct db *db,
 		       const struct cli_common *common, int64_t limits[2],
 		       struct weft_err *err)
 {
@@ -245,8 +245,8 @@ static int find_limits(const struct range *r, struct db *db,
 	rc = db_step(db, stmt, err);
 	if (rc < 0)
 		return rc;
-	start = sqlite3_column_int64(stmt, 0);
-	end = sqlite3_column_int64(stmt, 1);
+	start = r->from_ns = sqlite3_column_int64(stmt, 0);
+	end = r->until_ns = sqlite3_column_int64(stmt, 1);
 	for (i = 0; i < 2; i++)
 		if (words[i] &&
 		    range_parse_time(words[i], start, end, &limits[i]))

@@ -32,6 +32,7 @@ struct range {
 	bool is_all;   /* every event and interval of the file; a timer */
 	bool is_open;  /* a recording in it has not ended */
 	int64_t length_ns;
+	int64_t from_ns, until_ns; /* Unix; of its recordings, whole */
 };
 
 /*

@@ -150,8 +150,7 @@ static void add_clusters(struct compare *c, enum compare_side side,
 			if (k <= 0)
 				continue;
 			compare_add_all(c, side, &t);
-			assert_int_equal(compare_add(c, side, item, &t, true),
-					 0);
+			assert_int_equal(compare_add(c, &item, 1, &t), 0);
 		}
 		compare_end_cluster(c, side, 1);
 	}
