@@ -148,7 +148,7 @@ CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 33-many-binaries \
 	63-hostile-context 67-precedence 71-by-time 72-truth 82-measure \
-	84-wall)
+	84-wall 86-same-twice)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 29-tables \
