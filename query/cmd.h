@@ -6,6 +6,7 @@
 int cmd_diff(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_flame(int argc, char **argv);
+int cmd_hist(int argc, char **argv);
 int cmd_loss(int argc, char **argv);
 int cmd_measure(int argc, char **argv);
 int cmd_sql(int argc, char **argv);

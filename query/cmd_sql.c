@@ -10,6 +10,7 @@
 
 #include "query/cmd.h"
 #include "query/report.h"
+#include "query/result.h"
 #include "query/sql_functions.h"
 
 enum {
@@ -22,9 +23,12 @@ static const char named_prefix[] = "ask_";
 struct sql_opts {
 	struct cli_common common;
 	bool list;
+	const char *format;
 };
 
 static const struct cli_option options[] = {
+	{ "format", 'f', "FORMAT", "table (default), csv or json", CLI_TEXT,
+	  offsetof(struct sql_opts, format) },
 	{ "list", 'l', NULL, "list the named queries", CLI_FLAG,
 	  offsetof(struct sql_opts, list) },
 };
@@ -35,8 +39,10 @@ static const struct cli_command command = {
 	.about = "Ask the file a question in SQL, which can read it only. "
 		 "Without QUERY it is read\nfrom standard input. @NAME asks a "
 		 "question of ours (--list); a KEY=VALUE is bound\nto the "
-		 "query's parameter :KEY, @KEY or $KEY. Tables, views and "
-		 "their columns:\n`sqlite3 FILE .schema`.\n\n"
+		 "query's parameter :KEY, @KEY or $KEY. CSV is as RFC 4180 "
+		 "has it: a heading, CRLF,\nNULL as an empty field; text is "
+		 "made safe for terminals. Tables, views and their\ncolumns: "
+		 "`sqlite3 FILE .schema`.\n\n"
 		 "Functions: wilson_low(k, n), wilson_high(k, n) of a share, "
 		 "poisson_low(k),\npoisson_high(k) of a count (both also with "
 		 "'listed' as last argument: of what is\nlisted as it has a "
@@ -53,11 +59,10 @@ static const struct cli_command command = {
 	.has_no_range = true,
 };
 
-/* A result, collected so that printing it holds up nobody. */
-struct result {
-	struct table *table; /* owned */
-	struct table_column columns[TABLE_COLUMNS_MAX];
-	char titles[TABLE_COLUMNS_MAX][128];
+/* Where results go, and as what: JSON where an object of it is open. */
+struct output {
+	struct json json;
+	bool is_csv;
 };
 
 static bool is_named(size_t id)
@@ -244,157 +249,6 @@ static int check_operands(sqlite3_stmt *stmt, const char *const *operands,
 	return 0;
 }
 
-/* A blob as hexadecimal digits; the caller frees it. NULL: out of memory. */
-static char *to_hex(sqlite3_stmt *stmt, int column)
-{
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *blob = sqlite3_column_blob(stmt, column);
-	size_t n = (size_t)sqlite3_column_bytes(stmt, column), i;
-	char *hex = malloc(2 * n + 1);
-
-	for (i = 0; hex && i < n; i++) {
-		hex[2 * i] = digits[blob[i] >> 4];
-		hex[2 * i + 1] = digits[blob[i] & 15];
-	}
-	if (hex)
-		hex[2 * n] = '\0';
-	return hex;
-}
-
-static int add_value(struct table *t, sqlite3_stmt *stmt, int column)
-{
-	const char *text;
-	char *hex;
-
-	switch (sqlite3_column_type(stmt, column)) {
-	case SQLITE_NULL:
-		table_text(t, "NULL");
-		return 0;
-	case SQLITE_BLOB:
-		hex = to_hex(stmt, column);
-		if (!hex)
-			return -ENOMEM;
-		table_text(t, hex);
-		free(hex);
-		return 0;
-	default:
-		text = (const char *)sqlite3_column_text(stmt, column);
-		if (!text)
-			return -ENOMEM;
-		table_bytes(t, text,
-			    (size_t)sqlite3_column_bytes(stmt, column));
-		return 0;
-	}
-}
-
-static int json_value(struct json *j, sqlite3_stmt *stmt, int column)
-{
-	const char *text;
-	char *hex;
-
-	switch (sqlite3_column_type(stmt, column)) {
-	case SQLITE_NULL:
-		json_null(j, NULL);
-		return 0;
-	case SQLITE_INTEGER:
-		json_int(j, NULL, sqlite3_column_int64(stmt, column));
-		return 0;
-	case SQLITE_FLOAT:
-		json_real(j, NULL, sqlite3_column_double(stmt, column));
-		return 0;
-	case SQLITE_BLOB:
-		hex = to_hex(stmt, column);
-		if (!hex)
-			return -ENOMEM;
-		json_text(j, NULL, hex);
-		free(hex);
-		return 0;
-	default:
-		text = (const char *)sqlite3_column_text(stmt, column);
-		if (!text)
-			return -ENOMEM;
-		json_bytes(j, NULL, text,
-			   (size_t)sqlite3_column_bytes(stmt, column));
-		return 0;
-	}
-}
-
-static void set_titles(struct result *r, sqlite3_stmt *stmt, int n)
-{
-	const char *name;
-	int i;
-
-	for (i = 0; i < n; i++) {
-		name = sqlite3_column_name(stmt, i);
-		weft_sanitize(r->titles[i], sizeof(r->titles[i]),
-			      name ? name : "", name ? strlen(name) : 0);
-		r->columns[i] =
-			(struct table_column){ r->titles[i], TABLE_CUT_END };
-	}
-}
-
-static int collect(struct result *r, struct db *db, sqlite3_stmt *stmt, int n,
-		   struct weft_err *err)
-{
-	int i, rc;
-
-	while ((rc = db_step(db, stmt, err)) > 0)
-		for (i = 0; i < n; i++) {
-			if (table_rows(r->table) == 0 &&
-			    sqlite3_column_type(stmt, i) <= SQLITE_FLOAT)
-				r->columns[i].fit = TABLE_RIGHT;
-			if (add_value(r->table, stmt, i))
-				return weft_fail(err, -ENOMEM, "out of memory");
-		}
-	return rc;
-}
-
-static int print_rows(struct db *db, sqlite3_stmt *stmt, FILE *to,
-		      struct weft_err *err)
-{
-	struct result *r = calloc(1, sizeof(*r));
-	int n = sqlite3_column_count(stmt);
-	int rc;
-
-	if (r)
-		r->table = table_new(r->columns, (size_t)n);
-	if (!r || !r->table) {
-		free(r);
-		return weft_fail(err, -ENOMEM, "out of memory");
-	}
-	set_titles(r, stmt, n);
-	rc = collect(r, db, stmt, n, err);
-	if (!rc && table_print(r->table, to, table_width(), table_may_colour()))
-		rc = weft_fail(err, -ENOMEM, "out of memory for the result");
-	table_free(r->table);
-	free(r);
-	return rc;
-}
-
-static int json_rows(struct db *db, sqlite3_stmt *stmt, struct json *j,
-		     struct weft_err *err)
-{
-	int n = sqlite3_column_count(stmt);
-	int i, rc;
-
-	json_object(j, NULL);
-	json_array(j, "columns");
-	for (i = 0; i < n; i++)
-		json_text(j, NULL, sqlite3_column_name(stmt, i));
-	json_end_array(j);
-	json_array(j, "rows");
-	while ((rc = db_step(db, stmt, err)) > 0) {
-		json_array(j, NULL);
-		for (i = 0; i < n; i++)
-			if (json_value(j, stmt, i))
-				return weft_fail(err, -ENOMEM, "out of memory");
-		json_end_array(j);
-	}
-	json_end_array(j);
-	json_end_object(j);
-	return rc;
-}
-
 /* Prepare the first statement of text; *rest is what follows it. */
 static int prepare(struct db *db, const char *text, sqlite3_stmt **stmt,
 		   const char **rest, struct weft_err *err)
@@ -429,9 +283,10 @@ static int prepare(struct db *db, const char *text, sqlite3_stmt **stmt,
 }
 
 static int run_one(struct db *db, sqlite3_stmt *stmt,
-		   const char *const *operands, struct json *j,
+		   const char *const *operands, struct output *out,
 		   struct weft_err *err)
 {
+	struct json *j = &out->json;
 	int rc;
 
 	if (sqlite3_column_count(stmt) > TABLE_COLUMNS_MAX)
@@ -442,13 +297,15 @@ static int run_one(struct db *db, sqlite3_stmt *stmt,
 		rc = bind_all(stmt, operands, err);
 	if (rc)
 		return rc;
-	return j->depth ? json_rows(db, stmt, j, err)
-			: print_rows(db, stmt, j->to, err);
+	if (out->is_csv)
+		return result_csv(db, stmt, j->to, err);
+	return j->depth ? result_json(db, stmt, j, err)
+			: result_print(db, stmt, j->to, err);
 }
 
 /* Run the statements of text, one after the other. */
 static int run_all(struct db *db, const char *text, const char *const *operands,
-		   struct json *j, struct weft_err *err)
+		   struct output *out, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	size_t n = 0;
@@ -458,9 +315,9 @@ static int run_all(struct db *db, const char *text, const char *const *operands,
 		rc = prepare(db, text, &stmt, &text, err);
 		if (rc || !stmt)
 			continue; /* blanks or a comment at the end */
-		if (n++ > 0 && !j->depth)
-			putc('\n', j->to);
-		rc = run_one(db, stmt, operands, j, err);
+		if (n++ > 0 && !out->json.depth)
+			fputs(out->is_csv ? "\r\n" : "\n", out->json.to);
+		rc = run_one(db, stmt, operands, out, err);
 		sqlite3_finalize(stmt);
 	}
 	if (!rc && n == 0)
@@ -471,24 +328,28 @@ static int run_all(struct db *db, const char *text, const char *const *operands,
 static int run_to(FILE *to, const struct sql_opts *opts, const char *text,
 		  const char *const *operands, struct weft_err *err)
 {
-	struct json j = { .to = to };
+	struct output out = {
+		.json = { .to = to },
+		.is_csv = opts->format && !strcmp(opts->format, "csv"),
+	};
+	struct json *j = &out.json;
 	struct db *db;
 	int rc = db_open(&db, opts->common.input, err);
 
 	if (rc)
 		return rc;
 	if (opts->common.json) {
-		json_object(&j, NULL);
-		json_text(&j, "report", "sql");
-		json_array(&j, "results");
+		json_object(j, NULL);
+		json_text(j, "report", "sql");
+		json_array(j, "results");
 	}
 	if (sql_functions_add(db_handle(db)))
 		rc = db_fail(db, "add functions for", err);
 	else
-		rc = run_all(db, text, operands, &j, err);
+		rc = run_all(db, text, operands, &out, err);
 	if (opts->common.json && !rc) {
-		json_end_array(&j);
-		json_end_object(&j);
+		json_end_array(j);
+		json_end_object(j);
 	}
 	db_close(db);
 	return rc;
@@ -515,6 +376,25 @@ static int run(const struct sql_opts *opts, const char *text,
 	return rc;
 }
 
+/* --format json is --json. -1, or the status of a usage error. */
+static int choose_format(struct sql_opts *opts)
+{
+	const char *format = opts->format;
+
+	if (!format || !strcmp(format, "table"))
+		return -1;
+	if (!strcmp(format, "csv"))
+		return opts->common.json
+			       ? cli_usage(&command, "--json or --format csv?")
+			       : -1;
+	if (strcmp(format, "json") != 0)
+		return cli_usage(&command,
+				 "--format takes table, csv or json, not '%s'",
+				 format);
+	opts->common.json = true;
+	return -1;
+}
+
 int cmd_sql(int argc, char **argv)
 {
 	const char *operands[MAX_OPERANDS + 1] = { NULL };
@@ -525,6 +405,9 @@ int cmd_sql(int argc, char **argv)
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, operands);
+	if (rc >= 0)
+		return rc;
+	rc = choose_format(&opts);
 	if (rc >= 0)
 		return rc;
 	if (opts.list)

@@ -17,6 +17,8 @@ static void put_escaped(FILE *to, const unsigned char *s, size_t size)
 		if (n == 0) {
 			fprintf(to, "\\\\x%02x", s[i]);
 			n = 1;
+		} else if (s[i] == 0xc2 && s[i + 1] < 0xa0) {
+			fprintf(to, "\\u%04x", s[i + 1]); /* C1 */
 		} else if (n > 1) {
 			fwrite(s + i, 1, n, to);
 		} else if (s[i] == '\\' && i + 1 < size && s[i + 1] == 'x') {

@@ -28,6 +28,7 @@ static const struct command {
 	  NULL },
 	{ "timeline", "samples in the order of time", cmd_timeline, NULL },
 	{ "flame", "a flame graph, as a page of its own", cmd_flame, NULL },
+	{ "hist", "distributions: over time, of requests", cmd_hist, NULL },
 	{ "measure", "what the kernel counted, by key", cmd_measure, NULL },
 	{ "sql", "ask the file in SQL, or by a query's name", cmd_sql, NULL },
 	{ "loss", "the ledger: what was counted, and what was not", cmd_loss,

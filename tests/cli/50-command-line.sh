@@ -5,7 +5,7 @@
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
-commands="top traces trace timeline flame sql loss export symbolize"
+commands="top traces trace timeline hist flame sql loss export symbolize"
 
 help() {
 	local command
