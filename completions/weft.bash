@@ -26,6 +26,8 @@ _weft_values()
 	top:--by) echo function stack process thread binary attribute ;;
 	diff:--by) echo function stack ;;
 	traces:--sort) echo cpu samples duration cpu-share ;;
+	hist:--of) echo time duration cpu length ;;
+	sql:--format | sql:-f) echo table csv json ;;
 	export:--format | export:-f)
 		echo folded pprof speedscope otlp csv json ;;
 	export:--only) echo shape detail ;;

@@ -53,6 +53,10 @@ complete -c weft -n '__weft_is_command diff; and __weft_is_after --by' -f \
     -a 'function stack'
 complete -c weft -n '__weft_is_command traces; and __weft_is_after --sort' -f \
     -a 'cpu samples duration cpu-share'
+complete -c weft -n '__weft_is_command hist; and __weft_is_after --of' -f \
+    -a 'time duration cpu length'
+complete -c weft -n '__weft_is_command sql; and __weft_is_after --format -f' -f \
+    -a 'table csv json'
 complete -c weft -n '__weft_is_command export; and __weft_is_after --format -f' \
     -f -a 'folded pprof speedscope otlp csv json'
 complete -c weft -n '__weft_is_command export; and __weft_is_after --only' -f \
