@@ -58,6 +58,8 @@ class Colours {
   ofDifference({ by, isSure }) {
     const much = Math.abs(by) * (isSure ? 1 : 0.22);
     const hue = by > 0 ? 12 : 212;
+    if (by === 0)
+      return this.isDark ? 'hsl(30 5% 30%)' : 'hsl(30 8% 90%)';
     if (this.isDark)
       return `hsl(${hue} ${(8 + 58 * much).toFixed(0)}% ${(30 + 16 * much).toFixed(0)}%)`;
     return `hsl(${hue} ${(12 + 70 * much).toFixed(0)}% ${(90 - 26 * much).toFixed(0)}%)`;
