@@ -4,9 +4,12 @@ that ends in a NUL, on descriptors 3 (to it) and 4 (from it)."""
 import base64
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
+
+WAIT_S = 60
 
 
 class Browser:
@@ -46,15 +49,19 @@ class Browser:
         try:
             self.session = None
             self.call("Browser.close")
-        except (EOFError, BrokenPipeError):
-            pass
-        self.process.wait()
+            self.process.wait(WAIT_S)
+        except (EOFError, BrokenPipeError, subprocess.TimeoutExpired):
+            self.process.kill()
+            self.process.wait()
         os.close(self.to)
         os.close(self.answers)
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def receive(self):
         while b"\0" not in self.rest:
+            # A watchdog, not a measure.
+            if not select.select([self.answers], [], [], WAIT_S)[0]:
+                raise EOFError("the browser does not answer")
             got = os.read(self.answers, 1 << 20)
             if not got:
                 raise EOFError("the browser has gone")
@@ -95,9 +102,13 @@ class Browser:
     def settle(self):
         """Until the page has drawn, and glides no longer."""
         self.ask("""new Promise(done => {
-            const wait = () => typeof page !== 'undefined' && page &&
-                (page.drawing.gliding || page.drawing.waiting)
-                ? requestAnimationFrame(wait) : done();
+            const moves = () => {
+                try {
+                    return page.drawing.gliding || page.drawing.waiting;
+                } catch { /* it did not come to be: claims will say so */
+                    return false;
+                } };
+            const wait = () => moves() ? requestAnimationFrame(wait) : done();
             requestAnimationFrame(() => requestAnimationFrame(wait)); })""")
 
     def ask(self, expression):

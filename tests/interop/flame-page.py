@@ -283,6 +283,9 @@ for claims in (overview, searching, zooming, picking, differing, hostile,
         claims()
     except (RuntimeError, LookupError, TypeError, ValueError) as error:
         check(f"{claims.__name__}: {error}", False)
+    except EOFError as error:
+        check(f"{claims.__name__}: {error}", False)
+        break
 browser.close()
 print(f"1..{count}")
 sys.exit(failed)
