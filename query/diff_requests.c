@@ -15,7 +15,10 @@
 #include "query/traces.h"
 
 enum {
-	NOWHERE = COMPARE_SIDES /* a request on neither side */
+	NOWHERE = COMPARE_SIDES, /* a request on neither side */
+	/* Ids below that are remembered in an array, so that there is no search
+	 * for each sample; of memory only the pages that are touched count. */
+	SMALL_IDS = 1 << 24
 };
 
 static const uint32_t END = UINT32_MAX;
@@ -45,29 +48,53 @@ struct loading {
 	struct request *requests; /* owned; parallel to traces.sums.rows */
 	struct link *links;       /* owned */
 	size_t n_links, links_room;
-	struct sums stacks;     /* keys: the ids of stacks */
+	struct sums stacks; /* keys: the ids of stacks */
+	/* Owned, by id: 1 + index in traces.sums, in stacks; 0: search. */
+	uint32_t *small_traces, *small_stacks;
 	struct items_of *items; /* owned; parallel: what they add to */
 };
 
+/* Where the index of an id is remembered; NULL: nowhere. */
+static uint32_t *small(uint32_t *ids, int64_t id)
+{
+	return id >= 0 && id < SMALL_IDS ? &ids[id] : NULL;
+}
+
 static struct request *request_of(const struct loading *l, int64_t trace)
 {
-	const struct sum *sum = sums_find(&l->traces.sums, trace);
+	uint32_t *known = small(l->small_traces, trace);
+	const struct sum *sum;
+	size_t at;
 
-	return sum ? &l->requests[sum - l->traces.sums.rows] : NULL;
+	if (known && *known)
+		return &l->requests[*known - 1];
+	sum = sums_find(&l->traces.sums, trace);
+	if (!sum)
+		return NULL;
+	at = (size_t)(sum - l->traces.sums.rows);
+	if (known)
+		*known = (uint32_t)at + 1;
+	return &l->requests[at];
 }
 
 /* The index of a stack's id. Returns 0 or -ENOMEM. */
 static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 {
+	uint32_t *known = small(l->small_stacks, stack_id);
 	const struct tally none = { 0 };
-	const struct sum *sum = sums_find(&l->stacks, stack_id);
+	const struct sum *sum;
 
-	if (!sum) {
-		if (sums_add(&l->stacks, stack_id, &none, 0, 0))
-			return -ENOMEM;
-		sum = sums_find(&l->stacks, stack_id);
+	if (known && *known) {
+		*out = *known - 1;
+		return 0;
 	}
+	/* Nothing is added to what is there. */
+	if (sums_add(&l->stacks, stack_id, &none, 0, 0))
+		return -ENOMEM;
+	sum = sums_find(&l->stacks, stack_id);
 	*out = (uint32_t)(sum - l->stacks.rows);
+	if (known)
+		*known = *out + 1;
 	return 0;
 }
 
@@ -368,7 +395,9 @@ static int list(struct loading *l, const struct cli_common *common,
 	d->by_time = t->by_time.joined;
 	d->is_by_value = range_is_by_value(&d->reports[0].range);
 	l->requests = calloc(t->sums.n + 1, sizeof(*l->requests));
-	if (!l->requests)
+	l->small_traces = calloc(SMALL_IDS, sizeof(*l->small_traces));
+	l->small_stacks = calloc(SMALL_IDS, sizeof(*l->small_stacks));
+	if (!l->requests || !l->small_traces || !l->small_stacks)
 		return diff_no_memory(err);
 	for (size_t i = 0; i < t->sums.n; i++)
 		l->requests[i] = (struct request){ .duration_ns = -1,
@@ -405,6 +434,8 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 	free(l.requests);
 	free(l.links);
 	free(l.items);
+	free(l.small_traces);
+	free(l.small_stacks);
 	sums_release(&l.stacks);
 	traces_release(&l.traces);
 	return rc;

@@ -52,6 +52,8 @@ time_of "weft top" 1000 "$weft" top -i "$file"
 time_of "weft top --by stack" 1000 "$weft" top --by stack -i "$file"
 time_of "weft top --by process" 1000 "$weft" top --by process -i "$file"
 time_of "weft traces" 1000 "$weft" traces -i "$file"
+time_of "weft diff --slow 99" 5000 "$weft" diff --slow 99 -i "$file"
+time_of "weft diff, cut in the middle" 5000 "$weft" diff --after +500 -i "$file"
 time_of "weft loss" "" "$weft" loss -i "$file"
 time_of "weft timeline --trace" "" "$weft" timeline --trace "$id" -i "$file"
 time_of "weft export --format folded" "" \
