@@ -39,7 +39,7 @@ objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c %_main.c, \
 STORE := $(call objects,store) $(B)/gen/store_sql.o
 COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
-QUERY := $(call objects,query) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
+QUERY := $(call objects,query) $(call objects,query/loss) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
 	$(B)/gen/otlp_profiles.pb-c.o
 include query/flame/flame.mk
 
@@ -80,7 +80,7 @@ GEN := $(B)/gen/flame_page.h $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h \
 	$(B)/gen/pprof.pb-c.h $(B)/gen/otlp_profiles.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
-QUERY_SQL := $(wildcard query/*.sql)
+QUERY_SQL := $(wildcard query/*.sql query/*/*.sql)
 
 $(B)/gen/store_sql.h $(B)/gen/store_sql.c: $(STORE_SQL) tools/embed-sql.awk
 	@mkdir -p $(@D)

@@ -25,18 +25,18 @@ allowed() {
 	esac
 }
 for room in store bpf collector query; do
-	wrong=$(grep -nE '^#include "' "$room"/*.[ch] |
+	wrong=$(git grep -nE '^#include "' "$room/*.[ch]" |
 		grep -vE "#include \"($(allowed "$room"))" || true)
 	[ -z "$wrong" ] || complain "not to be included from $room/:
 $wrong"
 done
-wrong=$(grep -nE '^#include <(uv|bpf/|libelf|gelf|elfutils|dwarf)' \
-	store/*.[ch] query/*.[ch] || true)
+wrong=$(git grep -nE '^#include <(uv|bpf/|libelf|gelf|elfutils|dwarf)' \
+	'store/*.[ch]' 'query/*.[ch]' || true)
 [ -z "$wrong" ] || complain "a library that this room does not know:
 $wrong"
 
-wrong=$(grep -nwE '(atoi|atol|strcpy|strcat|sprintf|strtok|gets|alloca|system|popen|localtime)\(' \
-	store/*.c collector/*.c query/*.c || true)
+wrong=$(git grep -nwE '(atoi|atol|strcpy|strcat|sprintf|strtok|gets|alloca|system|popen|localtime)\(' \
+	'store/*.c' 'collector/*.c' 'query/*.c' || true)
 [ -z "$wrong" ] || complain "banned calls:
 $wrong"
 

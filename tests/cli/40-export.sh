@@ -76,6 +76,54 @@ limits() {
 	done
 }
 
+# Each metric has its help and type once, before all of its lines; the numbers
+# are those of the report; a name cannot break out of its label.
+prometheus() {
+	recording weft.db 'UPDATE event SET name = '"'a\"b\\c
+d'"' WHERE id = 1'
+	run "$weft" loss --prometheus
+	expect 0
+	python3 - out >seen <<'PY'
+import re
+import sys
+
+metric, seen, values = None, set(), {}
+for line in open(sys.argv[1], encoding="utf-8"):
+    head = re.fullmatch(r"# (HELP|TYPE) (\w+) (.*)\n", line)
+    if head and head[1] == "HELP":
+        assert head[2] not in seen, line
+        metric = head[2]
+        seen.add(metric)
+        continue
+    if head:
+        assert head[2] == metric and head[3] in ("counter", "gauge"), line
+        continue
+    row = re.fullmatch(
+        r'(\w+)(\{\w+="(?:[^"\\\n]|\\.)*"(?:,\w+="(?:[^"\\\n]|\\.)*")*\})? (\S+)\n',
+        line)
+    assert row and row[1] == metric, line
+    values[row[1] + (row[2] or "")] = float(row[3])
+event = 'event="a\\"b\\\\c\\\\x0ad"'
+for name in ("fired", "counted", "lost_ring_full"):
+    print(name, int(values['weft_ledger_total{%s,entry="%s"}' % (event, name)]))
+print(int(values["weft_intervals_total"]), int(values["weft_recording_open"]))
+print(sum(v != 0 for k, v in values.items() if "difference" in k))
+PY
+	run "$weft" loss --json
+	is seen "$(json out '"fired %d\ncounted %d\nlost_ring_full %d" % tuple(
+		j["entries"][k] for k in ("fired", "counted", "lost_ring_full"))')
+$(sqlite3 weft.db 'SELECT (SELECT count(*) FROM interval) || " " ||
+	(ended_ns IS NULL) FROM recording')
+$(json out 'sum(i["difference"] not in (0, None)
+	for i in j["identities"])')"
+	run "$weft" loss --prometheus --fail-above 6.5
+	expect 1
+	run "$weft" loss --prometheus --json
+	expect 2
+	run "$weft" loss --prometheus --event cpu-clock
+	expect 2
+}
+
 not_adding_up() {
 	recording weft.db "DELETE FROM sample_sealed WHERE id = 20;
 		UPDATE stack_count SET count = count + 7
@@ -107,6 +155,7 @@ it "folded stacks are what readers accept, and add up" readable
 it "an empty export says so with exit status 4" empty
 it "output that cannot be written is an error" bad_output
 it "loss --fail-above fails above its limit" limits
+it "loss as Prometheus reads it" prometheus
 it "an identity that does not hold is shown with its worst interval" \
 	not_adding_up
 it "0 and not measured differ" not_measured

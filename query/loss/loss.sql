@@ -45,3 +45,18 @@ GROUP BY t.process_id, k.status, k.ended ORDER BY t.process_id;
 
 -- name: loss_intervals
 SELECT id, ?1 FROM interval WHERE id BETWEEN ?2 AND ?3 ORDER BY id;
+
+-- name: loss_events
+-- The events of a recording (?1).
+SELECT name FROM event WHERE recording_id = ?1 ORDER BY id;
+
+-- name: loss_health
+-- How a recording (?1) fares: when it began and ended (Unix time), how long
+-- its intervals are, how many there are, when the last ended (Unix time), the
+-- CPU time that recording took, its memory at last.
+SELECT r.started_ns, r.ended_ns, r.interval_ns, count(i.id),
+       max(i.end_ns + i.clock_offset_ns), sum(i.self_cpu_ns),
+       (SELECT self_rss_bytes FROM interval WHERE recording_id = ?1
+         ORDER BY id DESC LIMIT 1)
+FROM recording r LEFT JOIN interval i ON i.recording_id = r.id
+WHERE r.id = ?1;
