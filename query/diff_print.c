@@ -421,6 +421,29 @@ static struct place *order_ranks(const struct diff *d, enum compare_kind kind)
 	return order;
 }
 
+/* A row: how much of it the request has, how much the others. */
+static int fill_rank(const struct diff *d, enum compare_kind kind,
+		     const struct diff_rank *r, struct table *t)
+{
+	const struct compare_item *item = &d->compare.items[r->item];
+	const struct compare_part *part = item->part[kind];
+	const struct compare_answer *a = &item->answer[kind];
+	const struct tally *all = &d->compare.set[1].all;
+	struct stats_interval in = tally_share_interval(&part[1].tally, all);
+
+	table_text(t, FIGURE(figure_share_in, &part[1].tally, all, in));
+	table_text(t, FIGURE(figure_limits, &part[1].tally, all, in));
+	all = &d->compare.set[0].all;
+	table_text(t, FIGURE(figure_share_in, &part[0].tally, all,
+			     a->share_in[0]));
+	table_text(t,
+		   FIGURE(figure_limits, &part[0].tally, all, a->share_in[0]));
+	table_text(t, FIGURE(figure_count, r->at_least[kind]));
+	table_text(t, FIGURE(figure_rate, d, a->rate[1]));
+	table_text(t, FIGURE(figure_rate, d, a->rate[0]));
+	return fill_name(d, r->item, t);
+}
+
 /* One request: no test tells whether it differs from others, where it stands
  * among them. */
 static int print_ranks(const struct diff *d, enum compare_kind kind,
@@ -440,12 +463,8 @@ static int print_ranks(const struct diff *d, enum compare_kind kind,
 
 	for (size_t i = 0; i < d->n_ranks && !rc; i++) {
 		const struct diff_rank *r = &d->ranks[order[i].item];
-		const struct compare_item *item = &d->compare.items[r->item];
-		const struct compare_part *part = item->part[kind];
-		const struct compare_answer *a = &item->answer[kind];
-		const struct tally *all = &d->compare.set[1].all;
-		struct stats_interval in =
-			tally_share_interval(&part[1].tally, all);
+		const struct compare_part *part =
+			d->compare.items[r->item].part[kind];
 
 		if (!part[1].tally.count)
 			continue;
@@ -454,17 +473,7 @@ static int print_ranks(const struct diff *d, enum compare_kind kind,
 			continue;
 		}
 		printed++;
-		table_text(t, FIGURE(figure_share_in, &part[1].tally, all, in));
-		table_text(t, FIGURE(figure_limits, &part[1].tally, all, in));
-		all = &d->compare.set[0].all;
-		table_text(t, FIGURE(figure_share_in, &part[0].tally, all,
-				     a->share_in[0]));
-		table_text(t, FIGURE(figure_limits, &part[0].tally, all,
-				     a->share_in[0]));
-		table_text(t, FIGURE(figure_count, r->at_least[kind]));
-		table_text(t, FIGURE(figure_rate, d, a->rate[1]));
-		table_text(t, FIGURE(figure_rate, d, a->rate[0]));
-		if (fill_name(d, r->item, t))
+		if (fill_rank(d, kind, r, t))
 			rc = diff_no_memory(err);
 	}
 	if (!rc)
