@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Examples of a measure: a few of the events of each bucket are sent with
- * their thread, its trace context, and its stack, as samples in detail are.
- * Tables, contexts, scratch and the ring are those of the sampler.
+ * What measures take of the thread. Examples: a few of the events of each
+ * bucket are sent with their thread, its trace context, and its stack, as
+ * samples in detail are. And keys: the stack itself, an attribute of the
+ * context. Tables, contexts, scratch and the ring are those of the sampler.
  */
 #ifndef WEFT_EXAMPLE_BPF_H
 #define WEFT_EXAMPLE_BPF_H
@@ -74,6 +75,46 @@ static __noinline int send_from_kernel(void *ctx, const struct chosen *c)
 static __noinline int send_from_user(void *ctx, const struct chosen *c)
 {
 	return send_example(ctx, false, c);
+}
+
+/* The parts of a key that are of the thread: its stack, and an attribute of its
+ * context. False: there is no scratch for that. */
+static __always_inline bool put_thread(void *ctx, bool in_kernel, __u32 epoch,
+				       struct measure_key *key)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct weft_identity who = identity_of(task);
+	struct call_slot *slot = slot_claim();
+	struct weft_stack_key stack;
+	__u32 at = plan.stack_at - 1;
+
+	if (!slot)
+		return false;
+	if (plan.stack_at && at <= MEASURE_KEY_WORDS - 4) {
+		stack = walk(ctx, in_kernel, ctx, task, &slot->walk, epoch);
+		put_stack(epoch, &stack, &slot->walk.stack);
+		key->word[at] = who.start_ns;
+		key->word[at + 1] = (__u64)who.exec_seq << 32 | who.pid;
+		key->word[at + 2] = stack.word[0];
+		key->word[at + 3] = stack.word[1];
+	}
+	at = plan.attribute_at - 1;
+	if (plan.attribute_at && at < MEASURE_KEY_WORDS)
+		key->word[at] = shape_attribute(&slot->shape, &who, epoch);
+	slot_release(slot);
+	return true;
+}
+
+static __noinline int put_from_kernel(void *ctx, __u32 epoch,
+				      struct measure_key *key)
+{
+	return put_thread(ctx, true, epoch, key);
+}
+
+static __noinline int put_from_user(void *ctx, __u32 epoch,
+				    struct measure_key *key)
+{
+	return put_thread(ctx, false, epoch, key);
 }
 
 #endif

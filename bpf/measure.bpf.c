@@ -190,6 +190,8 @@ static __always_inline bool put_key(struct measure_key *key,
 
 	if (word > MEASURE_KEY_WORDS - 2)
 		return false;
+	if (t->kind == MEASURE_STACK || t->kind == MEASURE_ATTRIBUTE)
+		return true; /* by put_thread() */
 	if (t->kind == MEASURE_COMM)
 		return !bpf_get_current_comm(&key->word[word], WEFT_COMM_LEN);
 	return number_of(t, m, &key->word[word]);
@@ -348,6 +350,10 @@ static __always_inline int measure(void *ctx, enum place place, __u32 epoch,
 			return end_in(epoch, MEASURE_UNREADABLE);
 	if (plan.has_value && !number_of(&plan.value, m, &v))
 		return end_in(epoch, MEASURE_UNREADABLE);
+	if ((plan.stack_at || plan.attribute_at) &&
+	    !(place == IN_KERNEL ? put_from_kernel(ctx, epoch, &key)
+				 : put_from_user(ctx, epoch, &key)))
+		return end_in(epoch, MEASURE_BUSY);
 	all = value_of(epoch, &key);
 	if (all && !add(all, v, &c.bucket, &is_example))
 		return end_in(epoch, MEASURE_BUSY);

@@ -28,13 +28,14 @@ enum measure_term_kind {
 	MEASURE_PID,
 	MEASURE_TID,
 	MEASURE_CPU,
-	MEASURE_CGROUP,  /* id of the cgroup (version 2) */
-	MEASURE_ARG,     /* an argument of the function or the system call */
-	MEASURE_FIELD,   /* of the tracepoint's record */
-	MEASURE_RETVAL,  /* of the function or the system call */
-	MEASURE_ELAPSED, /* ns from entry to return */
-	MEASURE_STACK,
-	MEASURE_NUMBER, /* of the system call; typed as args.id */
+	MEASURE_CGROUP,    /* id of the cgroup (version 2) */
+	MEASURE_ARG,       /* an argument of the function or the system call */
+	MEASURE_FIELD,     /* of the tracepoint's record */
+	MEASURE_RETVAL,    /* of the function or the system call */
+	MEASURE_ELAPSED,   /* ns from entry to return */
+	MEASURE_STACK,     /* the process's identity, and the stack's key */
+	MEASURE_ATTRIBUTE, /* of the thread's context, by number */
+	MEASURE_NUMBER,    /* of the system call; typed as args.id */
 	MEASURE_TERM_KINDS
 };
 
@@ -84,6 +85,9 @@ struct measure_plan {
 	 * of what has no buckets, each that is well above those before. */
 	__u32 examples;
 	__u32 number; /* of the measure */
+	/* Words of the key at which a stack and an attribute begin, plus 1; 0:
+	 * there is none. */
+	__u32 stack_at, attribute_at;
 	__u32 pad;
 	__s64 linear_min, linear_max;
 	__u64 linear_step;

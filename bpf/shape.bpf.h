@@ -118,20 +118,22 @@ static __always_inline __u32 shape_of_record(struct weft_context_entry *e,
 	return number ? number : WEFT_SHAPE_OTHER;
 }
 
-/* What the current thread's record says, as a number; 0: nothing. */
-static __always_inline __u32 shape_attribute(struct task_struct *task,
-					     const struct weft_identity *who,
-					     __u32 epoch)
+/* What the current thread's record says, as a number; 0: nothing. Not static,
+ * so that the verifier looks at its loops once and not for each way that leads
+ * here; for its sake pointers are checked, too. */
+__noinline __u32 shape_attribute(struct shape_scratch *s,
+				 const struct weft_identity *who, __u32 epoch)
 {
-	__u32 cpu = bpf_get_smp_processor_id(), pid = who->pid, found = 0;
-	struct shape_scratch *s = bpf_map_lookup_elem(&shape_scratches, &cpu);
-	struct weft_context_entry *e =
-		bpf_map_lookup_elem(&context_entries, &pid);
+	struct task_struct *task = bpf_get_current_task_btf();
 	__u64 tp = task->thread.fsbase, record;
+	struct weft_context_entry *e;
+	__u32 pid, found = 0;
 	__u8 status;
 
-	if (!s || kern_is_worker(task))
+	if (!s || !who || kern_is_worker(task))
 		return 0;
+	pid = who->pid;
+	e = bpf_map_lookup_elem(&context_entries, &pid);
 	if (!e || !is_entry_of(e, who)) {
 		ask_for_context(task, who, epoch);
 		return 0;
@@ -151,6 +153,16 @@ static __always_inline __u32 shape_attribute(struct task_struct *task,
 	}
 	/* As in read_context(): else it may be of another attribute. */
 	return is_entry_of(e, who) ? found : 0;
+}
+
+/* The same, for the timer's program. */
+static __always_inline __u32 shape_of_tick(const struct weft_identity *who,
+					   __u32 epoch)
+{
+	__u32 cpu = bpf_get_smp_processor_id();
+	struct shape_scratch *s = bpf_map_lookup_elem(&shape_scratches, &cpu);
+
+	return s ? shape_attribute(s, who, epoch) : 0;
 }
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef WEFT_SLOT_BPF_H
 #define WEFT_SLOT_BPF_H
 
+#include "shape.bpf.h"
 #include "walk.bpf.h"
 
 enum {
@@ -15,6 +16,7 @@ enum {
 
 struct call_slot {
 	struct walk walk; /* first */
+	struct shape_scratch shape;
 	__u32 is_claimed;
 	__u32 pad;
 };

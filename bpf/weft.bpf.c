@@ -73,7 +73,7 @@ static __always_inline int on_firing(struct bpf_perf_event_data *ctx,
 			 epoch);
 	key.process = identity_of(task);
 	if (config.shape_by)
-		key.attribute = shape_attribute(task, &key.process, epoch);
+		key.attribute = shape_of_tick(&key.process, epoch);
 	if (count(epoch, &key, &w->stack, l, value)) {
 		if (key.attribute == WEFT_SHAPE_OTHER)
 			tally(l, WEFT_SHAPE_BY_FULL, value);

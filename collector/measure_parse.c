@@ -21,7 +21,7 @@ static const char *const term_names[MEASURE_NUMBER + 1] = {
 	[MEASURE_CPU] = "cpu",       [MEASURE_CGROUP] = "cgroup",
 	[MEASURE_ARG] = "arg0",      [MEASURE_FIELD] = "args.FIELD",
 	[MEASURE_RETVAL] = "retval", [MEASURE_ELAPSED] = "elapsed",
-	[MEASURE_STACK] = "stack",
+	[MEASURE_STACK] = "stack",   [MEASURE_ATTRIBUTE] = "attr.KEY",
 };
 
 static const char *const operator_names[MEASURE_OPERATORS] = {
@@ -160,16 +160,28 @@ static int name_term(struct parser *p, const char *word,
 		out->index = (uint8_t)(word[3] - '0');
 		return 0;
 	}
+	if (!strncmp(word, "attr.", 5) && word[5]) {
+		out->kind = MEASURE_ATTRIBUTE;
+		snprintf(out->field, sizeof(out->field), "%s", word + 5);
+		return 0;
+	}
 	for (int i = MEASURE_NONE + 1; i < MEASURE_NUMBER; i++) {
 		if (i == MEASURE_ARG || i == MEASURE_FIELD ||
-		    strcmp(term_names[i], word))
+		    i == MEASURE_ATTRIBUTE || strcmp(term_names[i], word))
 			continue;
 		out->kind = i;
 		return 0;
 	}
-	return unknown(p, "term", word, term_names + 1,
-		       "comm, pid, tid, cpu, cgroup, stack, args.FIELD, arg0 "
-		       "to arg5, retval, elapsed");
+	return unknown(
+		p, "term", word, term_names + 1,
+		"comm, pid, tid, cpu, cgroup, stack, attr.KEY, args.FIELD, "
+		"arg0 to arg5, retval, elapsed");
+}
+
+static bool is_number(enum measure_term_kind kind)
+{
+	return kind != MEASURE_COMM && kind != MEASURE_STACK &&
+	       kind != MEASURE_ATTRIBUTE;
 }
 
 static int take_term(struct parser *p, struct measure_operand *out)
@@ -191,8 +203,7 @@ static int take_term(struct parser *p, struct measure_operand *out)
 	rc = name_term(p, word, out);
 	snprintf(out->text, sizeof(out->text), "%.*s", (int)(p->at - from),
 		 from);
-	if (!rc && out->size &&
-	    (out->kind == MEASURE_COMM || out->kind == MEASURE_STACK))
+	if (!rc && out->size && !is_number(out->kind))
 		return weft_fail(p->err, -EINVAL,
 				 "measure: %s is no number: it takes no cast",
 				 term_names[out->kind]);
@@ -310,7 +321,7 @@ static int take_value(struct parser *p, struct measure *m)
 	rc = take_term(p, &m->value);
 	if (rc)
 		return rc;
-	if (m->value.kind == MEASURE_COMM || m->value.kind == MEASURE_STACK)
+	if (!is_number(m->value.kind))
 		return weft_fail(p->err, -EINVAL,
 				 "measure: %s is no number: it can be a key, "
 				 "not a value",
@@ -490,9 +501,12 @@ static int take_test(struct parser *p, struct measure_test *t)
 
 	if (rc)
 		return rc;
-	if (t->operand.kind == MEASURE_STACK)
+	if (t->operand.kind == MEASURE_STACK ||
+	    t->operand.kind == MEASURE_ATTRIBUTE)
 		return weft_fail(p->err, -EINVAL,
-				 "measure: a stack cannot be compared");
+				 "measure: %s can be a key; it cannot be "
+				 "compared",
+				 t->operand.text);
 	while (i < ARRAY_LEN(order) && !take(p, operator_names[order[i]]))
 		i++;
 	if (i == ARRAY_LEN(order))

@@ -41,7 +41,7 @@ enum measure_probe_kind {
 struct measure_operand {
 	enum measure_term_kind kind;
 	uint8_t index;  /* ARG */
-	char field[64]; /* FIELD: its name */
+	char field[64]; /* FIELD, ATTRIBUTE: its name */
 	uint8_t size;   /* bytes by a cast, as in (int)retval; 0: none */
 	bool is_signed; /* by the cast */
 	char text[80];  /* as it reads */

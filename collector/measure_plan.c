@@ -283,11 +283,18 @@ static int plan_keys(struct planning *p)
 
 		if (rc)
 			return rc;
-		if (t->kind == MEASURE_STACK)
-			return refuse(p, &p->m->key[i],
-				      "is not yet possible as a key");
 		t->word = (uint16_t)word;
-		word += t->kind == MEASURE_COMM ? 2 : 1;
+		if (t->kind == MEASURE_STACK ? plan->stack_at
+					     : t->kind == MEASURE_ATTRIBUTE &&
+						       plan->attribute_at)
+			return refuse(p, &p->m->key[i], "can be a key once");
+		if (t->kind == MEASURE_STACK)
+			plan->stack_at = word + 1;
+		if (t->kind == MEASURE_ATTRIBUTE)
+			plan->attribute_at = word + 1;
+		word += t->kind == MEASURE_STACK  ? 4
+			: t->kind == MEASURE_COMM ? 2
+						  : 1;
 	}
 	p->out->key_bytes = word ? word * 8 : 8;
 	return 0;

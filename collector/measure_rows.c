@@ -40,6 +40,7 @@ size_t measure_rows_describe(const struct measures *m,
 struct rows {
 	const struct measures *measures;
 	const struct measure_harvest *harvest;
+	const struct shape *shape;
 	measure_find_fn *find;
 	void *ctx;
 	struct batch *b;
@@ -47,29 +48,81 @@ struct rows {
 
 /* A key as the store takes it; its parts that are text. */
 struct key_text {
-	char comm[STORE_METRIC_KEYS][WEFT_COMM_LEN + 1];
+	char room[STORE_METRIC_KEYS][4 * WEFT_SHAPE_VALUE_BYTES + 1];
 	const char *text[STORE_METRIC_KEYS];
 };
 
-static void read_key(const struct measure_ready *r,
-		     const struct measure_key *key,
-		     struct store_metric_key out[STORE_METRIC_KEYS],
-		     struct key_text *t)
+/* The value of an attribute by its number. Not there: it was refused. */
+static const char *attribute_text(const struct rows *rows, uint64_t number,
+				  char *room, size_t size)
 {
-	for (uint32_t i = 0; i < r->plan.n_keys; i++) {
-		const struct measure_term *term = &r->plan.key[i];
+	const struct weft_shape_value *v =
+		shape_find_value(rows->shape, (uint32_t)number);
 
-		t->text[i] = NULL;
-		if (term->kind != MEASURE_COMM) {
-			out[i].kind = STORE_KEY_NUMBER;
-			out[i].number = (int64_t)key->word[term->word];
-			continue;
-		}
-		out[i].kind = STORE_KEY_TEXT;
-		memcpy(t->comm[i], &key->word[term->word], WEFT_COMM_LEN);
-		t->comm[i][WEFT_COMM_LEN] = '\0';
-		t->text[i] = t->comm[i];
+	if (!number)
+		return "";
+	if (!v || v->size > WEFT_SHAPE_VALUE_BYTES)
+		return "[others]";
+	weft_sanitize(room, size, (const char *)v->bytes, v->size);
+	return room;
+}
+
+/* One part of a key that is text, or NULL: it is a number. */
+static const char *part_text(const struct rows *rows,
+			     const struct measure_term *term, const __u64 *word,
+			     char *room, size_t size)
+{
+	switch (term->kind) {
+	case MEASURE_COMM:
+		memcpy(room, word, WEFT_COMM_LEN);
+		room[WEFT_COMM_LEN] = '\0';
+		return room;
+	case MEASURE_CGROUP:
+		return measures_cgroup(rows->measures, *word);
+	case MEASURE_ATTRIBUTE:
+		return attribute_text(rows, *word, room, size);
+	default:
+		return NULL;
 	}
+}
+
+/* The stack in a key, as an index. */
+static int read_stack(const struct rows *rows, const struct measure_ready *r,
+		      const struct measure_key *key,
+		      struct store_metric_key *out)
+{
+	struct weft_identity who;
+	struct weft_stack_key stack;
+	uint32_t process, index;
+	int rc;
+
+	if (!measure_key_stack(r, key, &who, &stack))
+		return -EINVAL; /* cannot be: it is planned as one */
+	rc = rows->find(rows->ctx, &who, &stack, &process, &index);
+	out->kind = STORE_KEY_STACK;
+	out->number = index;
+	return rc;
+}
+
+static int read_key(const struct rows *rows, const struct measure_ready *r,
+		    const struct measure_key *key,
+		    struct store_metric_key out[STORE_METRIC_KEYS],
+		    struct key_text *t)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < r->plan.n_keys && !rc; i++) {
+		const struct measure_term *term = &r->plan.key[i];
+		const __u64 *word = &key->word[term->word];
+
+		t->text[i] = part_text(rows, term, word, t->room[i],
+				       sizeof(t->room[i]));
+		out[i].kind = t->text[i] ? STORE_KEY_TEXT : STORE_KEY_NUMBER;
+		out[i].number = (int64_t)*word;
+		if (term->kind == MEASURE_STACK)
+			rc = read_stack(rows, r, key, &out[i]);
+	}
+	return rc;
 }
 
 static int add_row(const struct rows *rows, const struct measure_row *row)
@@ -85,10 +138,12 @@ static int add_row(const struct rows *rows, const struct measure_row *row)
 		.max = (int64_t)row->max,
 	};
 
-	read_key(r, &row->key, v.key, &t);
-	return batch_metric(rows->b, &v, t.text,
-			    rows->harvest->buckets + row->first,
-			    r->plan.n_buckets);
+	int rc = read_key(rows, r, &row->key, v.key, &t);
+
+	return rc ? rc
+		  : batch_metric(rows->b, &v, t.text,
+				 rows->harvest->buckets + row->first,
+				 r->plan.n_buckets);
 }
 
 static int add_example(const struct rows *rows, const struct measure_example *e)
@@ -122,8 +177,8 @@ static int add_example(const struct rows *rows, const struct measure_example *e)
 	r = measures_get(rows->measures, s->event);
 	memcpy(x.trace_id, s->trace_id, sizeof(x.trace_id));
 	memcpy(x.span_id, s->span_id, sizeof(x.span_id));
-	read_key(r, &e->key, x.key, &t);
-	return batch_metric_exemplar(rows->b, &x, t.text);
+	rc = read_key(rows, r, &e->key, x.key, &t);
+	return rc ? rc : batch_metric_exemplar(rows->b, &x, t.text);
 }
 
 static int add_ledger(const struct rows *rows, uint32_t i,
@@ -156,9 +211,10 @@ static int add_ledger(const struct rows *rows, uint32_t i,
 }
 
 int measure_rows(const struct measures *m, const struct measure_harvest *h,
-		 measure_find_fn *find, void *ctx, struct batch *b)
+		 const struct shape *shape, measure_find_fn *find, void *ctx,
+		 struct batch *b)
 {
-	const struct rows rows = { m, h, find, ctx, b };
+	const struct rows rows = { m, h, shape, find, ctx, b };
 	struct store_metric_ledger kept[MEASURES_MAX] = { 0 };
 	int rc = 0;
 

@@ -17,8 +17,10 @@ typedef int measure_find_fn(void *ctx, const struct weft_identity *who,
 			    const struct weft_stack_key *key, uint32_t *process,
 			    uint32_t *stack);
 
-/* Add an interval to a batch. What finds no room is counted. -ENOMEM. */
+/* Add an interval to a batch; shape has the values of attributes. What finds no
+ * room is counted. -ENOMEM. */
 int measure_rows(const struct measures *m, const struct measure_harvest *h,
-		 measure_find_fn *find, void *ctx, struct batch *b) MUST_CHECK;
+		 const struct shape *shape, measure_find_fn *find, void *ctx,
+		 struct batch *b) MUST_CHECK;
 
 #endif

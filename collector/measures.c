@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/cgroup.h"
 #include "collector/grow.h"
 #include "collector/map_drain.h"
 #include "collector/measure_symbol.h"
@@ -36,7 +37,8 @@ struct measures {
 	struct one one[MEASURES_MAX];
 	size_t n;
 	uint32_t max_keys;
-	int n_cpus; /* possible */
+	int n_cpus;              /* possible */
+	struct cgroups *cgroups; /* owned */
 	/* Buffers of a batch, owned. */
 	void *keys, *values;
 	struct measure_ledger *ledgers; /* n_cpus */
@@ -113,6 +115,75 @@ static int plan_examples(struct measures *m, uint32_t n, struct weft_err *err)
 			     "--examples is for hist(), lhist(), max() and stats(): no measure is one of them");
 }
 
+static const char *attribute_of(const struct one *one)
+{
+	const struct measure *m = &one->ready.measure;
+
+	for (size_t i = 0; i < m->n_keys; i++)
+		if (m->key[i].kind == MEASURE_ATTRIBUTE)
+			return m->key[i].field;
+	return NULL;
+}
+
+const char *measures_attribute(const struct measures *m)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < measures_count(m) && !found; i++)
+		found = attribute_of(&m->one[i]);
+	return found;
+}
+
+/* The kernel program numbers the values of one attribute. */
+static int check_attributes(const struct measures *m, struct weft_err *err)
+{
+	const char *all = measures_attribute(m);
+
+	for (size_t i = 0; i < m->n; i++) {
+		const char *own = attribute_of(&m->one[i]);
+
+		if (own && strcmp(own, all))
+			return weft_fail(
+				err, -EINVAL,
+				"measure '%s': attr.%s beside attr.%s: one attribute in a recording can be a key",
+				m->one[i].ready.measure.name, own, all);
+	}
+	return 0;
+}
+
+bool measures_take_threads(const struct measures *m)
+{
+	for (size_t i = 0; i < measures_count(m); i++) {
+		const struct measure_plan *plan = &m->one[i].ready.plan;
+
+		if (plan->examples || plan->stack_at || plan->attribute_at)
+			return true;
+	}
+	return false;
+}
+
+const char *measures_cgroup(const struct measures *m, uint64_t id)
+{
+	return cgroups_path(m->cgroups, id);
+}
+
+bool measure_key_stack(const struct measure_ready *r,
+		       const struct measure_key *key, struct weft_identity *who,
+		       struct weft_stack_key *stack)
+{
+	const __u64 *word = key->word + r->plan.stack_at - 1;
+
+	if (!r->plan.stack_at)
+		return false;
+	*who = (struct weft_identity){
+		.start_ns = word[0],
+		.pid = (uint32_t)word[1],
+		.exec_seq = (uint32_t)(word[1] >> 32),
+	};
+	*stack = (struct weft_stack_key){ { word[2], word[3] } };
+	return true;
+}
+
 int measures_plan(struct measures **out, const struct measures_opts *opts,
 		  struct weft_err *err)
 {
@@ -132,8 +203,13 @@ int measures_plan(struct measures **out, const struct measures_opts *opts,
 	}
 	if (!rc && opts->examples)
 		rc = plan_examples(m, opts->examples, err);
+	m->cgroups = cgroups_new();
+	if (!rc && !m->cgroups)
+		rc = weft_fail(err, -ENOMEM, "cannot measure: out of memory");
 	if (!rc)
 		rc = check_names(m, err);
+	if (!rc)
+		rc = check_attributes(m, err);
 	if (events_fd >= 0)
 		close(events_fd);
 	if (rc) {
@@ -158,6 +234,7 @@ void measures_close(struct measures *m)
 	free(m->keys);
 	free(m->values);
 	free(m->ledgers);
+	cgroups_free(m->cgroups);
 	free(m);
 }
 

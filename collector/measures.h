@@ -64,6 +64,19 @@ size_t measures_count(const struct measures *m); /* NULL: 0 */
 const struct measure_ready *measures_get(const struct measures *m, size_t i);
 uint32_t measures_max_keys(const struct measures *m);
 
+/* Whether any takes stacks or contexts of threads; NULL: false. */
+bool measures_take_threads(const struct measures *m);
+/* The key of the attribute that is a key of measures; NULL: none. Borrowed. */
+const char *measures_attribute(const struct measures *m);
+
+/* The path of a cgroup by its id, as cgroups_path(). */
+const char *measures_cgroup(const struct measures *m, uint64_t id);
+
+/* The process and the stack in a key; false: none is. */
+bool measure_key_stack(const struct measure_ready *r,
+		       const struct measure_key *key, struct weft_identity *who,
+		       struct weft_stack_key *stack);
+
 /* Kernel memory that the maps will take, in bytes, by possible CPUs. */
 uint64_t measures_memory(const struct measures *m);
 

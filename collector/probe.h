@@ -21,7 +21,7 @@ struct probe_opts {
 	bool user_stacks, kernel_stacks;
 	bool shape_by;   /* counts are told apart by an attribute */
 	bool attributes; /* with detail samples */
-	bool examples;   /* measures take stacks and contexts */
+	bool examples;   /* measures take stacks or contexts */
 	const struct triggers *triggers; /* borrowed for the call */
 	uint64_t min_block_ns;
 	uint32_t block_states; /* bits by enum weft_block_state */

@@ -441,7 +441,8 @@ static int bring_up(struct recording *r)
 		return rc;
 	/* On lists, files have other keys than the survey finds. */
 	if (r->parts.opts->user_stacks &&
-	    (!r->parts.opts->no_samples || r->parts.opts->examples) &&
+	    (!r->parts.opts->no_samples ||
+	     measures_take_threads(r->parts.measures)) &&
 	    !r->parts.lists)
 		record_parts_warm_up(&r->parts);
 	start_handles(r);

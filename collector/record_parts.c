@@ -32,7 +32,16 @@ static int plan_measures(struct record_parts *p, struct weft_err *err)
 		.examples = (uint32_t)p->opts->examples,
 	};
 
-	return measures_plan(&p->measures, &opts, err);
+	int rc = measures_plan(&p->measures, &opts, err);
+	const char *attribute = measures_attribute(p->measures);
+
+	if (!rc && attribute && p->opts->shape_by &&
+	    strcmp(attribute, p->opts->shape_by))
+		rc = weft_fail(
+			err, -EINVAL,
+			"attr.%s beside --shape-by %s: one attribute in a recording can be a key",
+			attribute, p->opts->shape_by);
+	return rc;
 }
 
 /* The CPUs that -C names, if they are online; else all that are. */
@@ -150,7 +159,7 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 		.only_requests = o->only_requests,
 		.detail_n = o->detail_n,
 		.attributes = o->attributes,
-		.examples = o->examples > 0,
+		.examples = measures_take_threads(p->measures),
 		.shape_by = o->shape_by != NULL,
 		.max_stacks = o->max_stacks,
 		.ring_bytes = o->ring_bytes,
@@ -340,9 +349,11 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 			   p->opts->max_wal_bytes, &p->resolver, p->writer,
 			   err);
 	if (!rc && probe_reads_contexts(p->probe))
-		rc = discovery_open(&p->discovery, &p->loop, p->probe,
-				    p->inspect, p->procs, p->opts->shape_by,
-				    err);
+		rc = discovery_open(
+			&p->discovery, &p->loop, p->probe, p->inspect, p->procs,
+			p->opts->shape_by ? p->opts->shape_by
+					  : measures_attribute(p->measures),
+			err);
 	p->resolver.discovery = p->discovery;
 	if (!rc)
 		rc = open_tables(p, err);

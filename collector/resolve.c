@@ -70,19 +70,39 @@ static void want_maps(struct resolver *r, const struct harvest *h,
 	procs_want_details(r->procs, proc, h->end_ns);
 }
 
+/* The stacks that measures name: those of examples, then those in keys. False:
+ * the one at i has none. */
+static bool measured_stack(const struct resolver *r,
+			   const struct measure_harvest *measured, size_t i,
+			   struct weft_identity *who,
+			   struct weft_stack_key *stack)
+{
+	const struct measure_row *row;
+
+	if (i < measured->n_examples) {
+		*who = measured->examples[i].sample.process;
+		*stack = measured->examples[i].sample.stack;
+		return true;
+	}
+	row = &measured->rows[i - measured->n_examples];
+	return measure_key_stack(measures_get(r->measures, row->measure),
+				 &row->key, who, stack);
+}
+
 void resolve_want_maps(struct resolver *r, const struct harvest *h,
 		       const struct measure_harvest *measured)
 {
+	struct weft_stack_key stack;
+	struct weft_identity who;
+
 	for (size_t i = 0; i < h->shape.n_counts; i++) {
 		const struct weft_count_key *key = &h->shape.counts[i].key;
 
 		want_maps(r, h, &key->process, &key->stack);
 	}
-	for (size_t i = 0; i < measured->n_examples; i++) {
-		const struct weft_sample *s = &measured->examples[i].sample;
-
-		want_maps(r, h, &s->process, &s->stack);
-	}
+	for (size_t i = 0; i < measured->n_examples + measured->n_rows; i++)
+		if (measured_stack(r, measured, i, &who, &stack))
+			want_maps(r, h, &who, &stack);
 }
 
 /* The address whose mapping and function a user frame is looked up by: of a
@@ -137,6 +157,8 @@ struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h,
 {
 	struct places places = { 0 };
 	struct jit_ask *ask = NULL;
+	struct weft_stack_key stack;
+	struct weft_identity who;
 	int rc = 0;
 
 	for (size_t i = 0; i < h->shape.n_counts && !rc; i++) {
@@ -144,11 +166,10 @@ struct jit_ask *resolve_want_jit(struct resolver *r, const struct harvest *h,
 
 		rc = want_jit(r, h, &key->process, &key->stack, &places);
 	}
-	for (size_t i = 0; i < measured->n_examples && !rc; i++) {
-		const struct weft_sample *s = &measured->examples[i].sample;
-
-		rc = want_jit(r, h, &s->process, &s->stack, &places);
-	}
+	for (size_t i = 0; i < measured->n_examples + measured->n_rows && !rc;
+	     i++)
+		if (measured_stack(r, measured, i, &who, &stack))
+			rc = want_jit(r, h, &who, &stack, &places);
 	if (!rc)
 		ask = jit_ask(r->jit, places.place, places.n);
 	free(places.place);
@@ -554,7 +575,8 @@ int resolve(struct resolver *r, const struct harvest *h,
 	if (!rc)
 		rc = resolve_samples(&w);
 	if (!rc && r->measures)
-		rc = measure_rows(r->measures, measured, find_measured, &w, b);
+		rc = measure_rows(r->measures, measured, &h->shape,
+				  find_measured, &w, b);
 	table_release(&w.done);
 	free(w.resolved);
 	return rc;

@@ -58,6 +58,71 @@ static struct measure_row *add_row(struct measure *m, int64_t key_id)
 	return &rows[m->n_rows++];
 }
 
+/* The functions of a frame: outermost first, between semicolons. Returns how
+ * much of out is used, or would be. */
+static size_t add_frame(char *names, char *out, size_t used, size_t size)
+{
+	char *last;
+
+	do {
+		last = strrchr(names, ';');
+		if (used < size)
+			used += (size_t)snprintf(out + used, size - used,
+						 "%s%s", used ? " < " : "",
+						 last ? last + 1 : names);
+		if (last)
+			*last = '\0';
+	} while (last);
+	return used;
+}
+
+int measure_place(struct db *db, int64_t stack_id, int n, char *out,
+		  size_t size, struct weft_err *err)
+{
+	bool in_kernel = false;
+	sqlite3_stmt *stmt;
+	size_t used = 0;
+	int rc = db_query(db, QUERY_SQL_MEASURE_STACK, &stmt, err);
+
+	*out = '\0';
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, stack_id);
+	sqlite3_bind_int(stmt, 2, n);
+	while (used < size && (rc = db_step(db, stmt, err)) > 0) {
+		char names[600];
+
+		if (!used)
+			in_kernel = sqlite3_column_int(stmt, 1);
+		if (in_kernel != sqlite3_column_int(stmt, 1))
+			break;
+		db_copy_text(stmt, 0, names, sizeof(names));
+		used = add_frame(names, out, used, size);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* The parts of a row's key. */
+static int take_key(struct measure *m, struct measure_row *row, struct db *db,
+		    sqlite3_stmt *stmt, struct weft_err *err)
+{
+	int rc = 0;
+
+	for (int i = 0; i < m->n_keys && !rc; i++) {
+		db_copy_text(stmt, 1 + i, row->key[i], sizeof(row->key[i]));
+		row->is_number[i] =
+			sqlite3_column_type(stmt, 1 + i) == SQLITE_INTEGER;
+		if (strcmp(m->key[i], "stack"))
+			continue;
+		row->is_number[i] = false;
+		rc = measure_place(db, sqlite3_column_int64(stmt, 1 + i), 12,
+				   row->key[i], sizeof(row->key[i]), err);
+		if (!rc && !*row->key[i])
+			memcpy(row->key[i], "[no stack]", 11);
+	}
+	return rc;
+}
+
 /* Rows of one key come one after the other. */
 static int load_values(struct measure *m, struct db *db,
 		       const struct range_part *part, struct weft_err *err)
@@ -80,13 +145,7 @@ static int load_values(struct measure *m, struct db *db,
 				return out_of_memory(err);
 			row->min = min;
 			row->max = max;
-			for (int i = 0; i < m->n_keys; i++) {
-				db_copy_text(stmt, 1 + i, row->key[i],
-					     sizeof(row->key[i]));
-				row->is_number[i] =
-					sqlite3_column_type(stmt, 1 + i) ==
-					SQLITE_INTEGER;
-			}
+			rc = take_key(m, row, db, stmt, err);
 		}
 		row->count += sqlite3_column_int64(stmt, 5);
 		/* As in the kernel, it wraps. */

@@ -41,7 +41,8 @@ struct measure_example;
 /* What a key had. */
 struct measure_row {
 	int64_t key_id;
-	char key[MEASURE_KEYS][64]; /* bytes, as stored */
+	/* Bytes, as stored; of a stack its functions, innermost first. */
+	char key[MEASURE_KEYS][512];
 	bool is_number[MEASURE_KEYS];
 	int64_t count, sum, min, max; /* those that the aggregate has */
 	struct histogram histogram;
@@ -74,6 +75,11 @@ struct measures {
 int measures_load(struct measures *out, struct db *db, const struct range *r,
 		  const char *name, struct weft_err *err) MUST_CHECK;
 void measures_release(struct measures *m);
+
+/* The functions of the n innermost frames of a stack, as "f < g": of user code;
+ * where there are none of it, the kernel's. Bytes, as stored. */
+int measure_place(struct db *db, int64_t stack_id, int n, char *out,
+		  size_t size, struct weft_err *err) MUST_CHECK;
 
 /* What an aggregate sorts its keys by, and prints of one that has no buckets.
  */

@@ -42,7 +42,7 @@ ORDER BY x.key_id, x.bucket DESC, ?4 AND x.trace_id IS NULL, x.value DESC,
          x.time_ns;
 
 -- name: measure_stack
--- ?1 a stack: its innermost functions, those of user code first.
-SELECT f.name, f.in_kernel FROM stack_frame s
+-- ?1 a stack: its innermost ?2 frames, those of user code first.
+SELECT f.folded, f.in_kernel FROM stack_frame s
 JOIN frame_text f ON f.frame_id = s.frame_id
-WHERE s.stack_id = ?1 ORDER BY f.in_kernel, s.position LIMIT 5;
+WHERE s.stack_id = ?1 ORDER BY f.in_kernel, s.position LIMIT ?2;

@@ -43,36 +43,6 @@ static void take(struct measure_example *e, sqlite3_stmt *stmt)
 	db_copy_text(stmt, 10, e->context_status, sizeof(e->context_status));
 }
 
-/* The functions of its stack; where there are none of user code, the kernel's.
- */
-static int read_place(struct measure_example *e, struct db *db,
-		      struct weft_err *err)
-{
-	bool in_kernel = false;
-	sqlite3_stmt *stmt;
-	size_t used = 0;
-	int rc = db_query(db, QUERY_SQL_MEASURE_STACK, &stmt, err);
-
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, e->stack_id);
-	while ((rc = db_step(db, stmt, err)) > 0) {
-		char name[200];
-
-		if (!used)
-			in_kernel = sqlite3_column_int(stmt, 1);
-		if (in_kernel != sqlite3_column_int(stmt, 1))
-			break;
-		db_copy_text(stmt, 0, name, sizeof(name));
-		used += (size_t)snprintf(e->place + used,
-					 sizeof(e->place) - used, "%s%s",
-					 used ? " < " : "", name);
-		if (used >= sizeof(e->place))
-			break;
-	}
-	return rc < 0 ? rc : 0;
-}
-
 static int load(struct measure *m, struct db *db, const struct range_part *part,
 		uint64_t n, struct weft_err *err)
 {
@@ -102,7 +72,9 @@ static int load(struct measure *m, struct db *db, const struct range_part *part,
 		*to = e;
 	}
 	for (size_t i = 0; i < m->n_examples && !rc; i++)
-		rc = read_place(&m->examples[i], db, err);
+		rc = measure_place(db, m->examples[i].stack_id, 5,
+				   m->examples[i].place,
+				   sizeof(m->examples[i].place), err);
 	return rc;
 }
 

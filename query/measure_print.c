@@ -108,7 +108,7 @@ static void print_histogram(const struct measure *m,
 			    const struct measure_look *look)
 {
 	const char *unit = look->unit ? look->unit : m->unit;
-	char text[300];
+	char text[2100];
 
 	for (int i = 0; i < m->n_keys; i++) {
 		weft_sanitize(text, sizeof(text), row->key[i],

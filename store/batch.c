@@ -126,7 +126,9 @@ static bool has_key(const struct store_batch *b,
 		    const struct store_metric_key key[STORE_METRIC_KEYS])
 {
 	for (int i = 0; i < STORE_METRIC_KEYS; i++)
-		if (key[i].kind == STORE_KEY_TEXT && !has(b, key[i].text))
+		if ((key[i].kind == STORE_KEY_TEXT && !has(b, key[i].text)) ||
+		    (key[i].kind == STORE_KEY_STACK &&
+		     (uint64_t)key[i].number >= b->n_stacks))
 			return false;
 	return true;
 }

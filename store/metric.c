@@ -63,11 +63,15 @@ int metric_add(struct store *st, const struct store_metric *metrics, size_t n,
 }
 
 static void bind_key(sqlite3_stmt *stmt, const struct store_batch *b,
+		     const struct interned *id,
 		     const struct store_metric_key key[STORE_METRIC_KEYS])
 {
 	for (int i = 0; i < STORE_METRIC_KEYS; i++) {
 		if (key[i].kind == STORE_KEY_NUMBER)
 			sqlite3_bind_int64(stmt, 2 + i, key[i].number);
+		else if (key[i].kind == STORE_KEY_STACK)
+			sqlite3_bind_int64(stmt, 2 + i,
+					   id->stack[key[i].number]);
 		else
 			bind_text_or_empty(stmt, 2 + i, b->text,
 					   key[i].kind == STORE_KEY_TEXT
@@ -78,7 +82,7 @@ static void bind_key(sqlite3_stmt *stmt, const struct store_batch *b,
 
 /* The id of a measure's key; written if it is new. */
 static int find_key(struct store *st, const struct store_batch *b,
-		    uint32_t metric,
+		    const struct interned *id, uint32_t metric,
 		    const struct store_metric_key key[STORE_METRIC_KEYS],
 		    int64_t *out, struct weft_err *err)
 {
@@ -91,12 +95,12 @@ static int find_key(struct store *st, const struct store_batch *b,
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(find, 1, metric_id);
-	bind_key(find, b, key);
+	bind_key(find, b, id, key);
 	rc = store_find(st, find, out, err);
 	if (rc || *out)
 		return rc;
 	sqlite3_bind_int64(add, 1, metric_id);
-	bind_key(add, b, key);
+	bind_key(add, b, id, key);
 	rc = store_run(st, add, err);
 	*out = sqlite3_last_insert_rowid(st->conn.db);
 	return rc;
@@ -171,7 +175,7 @@ static int write_exemplar(struct store *st, const struct store_batch *b,
 {
 	int64_t key_id = 0;
 	sqlite3_stmt *stmt;
-	int rc = find_key(st, b, e->metric, e->key, &key_id, err);
+	int rc = find_key(st, b, id, e->metric, e->key, &key_id, err);
 
 	if (!rc)
 		rc = store_stmt(st, STORE_SQL_METRIC_EXEMPLAR_ADD, &stmt, err);
@@ -208,7 +212,7 @@ int metric_write(struct store *st, const struct store_batch *b,
 		const struct store_metric_value *v = &b->metric_values[i];
 		int64_t key_id = 0;
 
-		rc = find_key(st, b, v->metric, v->key, &key_id, err);
+		rc = find_key(st, b, id, v->metric, v->key, &key_id, err);
 		if (!rc)
 			rc = write_value(st, v, interval_id, key_id, err);
 		if (!rc)

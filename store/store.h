@@ -237,7 +237,8 @@ struct store_metric_key {
 	enum {
 		STORE_KEY_NONE,
 		STORE_KEY_NUMBER,
-		STORE_KEY_TEXT
+		STORE_KEY_TEXT,
+		STORE_KEY_STACK /* number is an index; stored: its id */
 	} kind;
 	int64_t number;
 	store_text text;

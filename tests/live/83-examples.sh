@@ -118,6 +118,32 @@ same "10,000 that could be: what goes beyond the limit is counted" "$db" \
 	(SELECT count(DISTINCT cpu) FROM metric_exemplar), lost_exemplars > 0
 	FROM metric_loss" "10000|1|1"
 
+# Keys that are of the thread: where it was, for what, in which cgroup.
+db=$dir/thread.db
+root=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+group=weft-measure-$$
+mkdir "$root/$group" 2>/dev/null || root=
+measure "$db" --measure "s = count() by stack @ uprobe:$requests:handle" \
+	--measure "r = count() by attr.http.route @ uprobe:$requests:handle" \
+	--measure "g = count() by cgroup @ uprobe:$requests:handle" \
+	-- sh -c "[ -z '$root' ] || echo \$\$ >'$root/$group/cgroup.procs'
+		exec '$requests' 2 30 10 10" >/dev/null
+[ -z "$root" ] || rmdir "$root/$group" || true
+sql "$db" "SELECT name, count, key_1 FROM metric_total" | say
+same "by stack" "$db" "SELECT sum(t.count) FROM metric_total t
+	JOIN stack_text x ON x.stack_id = t.key_1
+	WHERE t.name = 's' AND x.folded LIKE '%work_on;handle%'" 60
+same "by an attribute of the request" "$db" "SELECT key_1, count FROM metric_total
+	WHERE name = 'r' ORDER BY key_1" "|2
+/fast|54
+/slow|6"
+if [ -n "$root" ]; then
+	same "by cgroup, by its path" "$db" "SELECT key_1, count FROM metric_total
+		WHERE name = 'g'" "/$group|62"
+else
+	check "by cgroup # SKIP no tree of version 2 to make one in" 1
+fi
+
 # Every way in which a measure is attached, and nothing without the option.
 read=tracepoint:syscalls
 measure "$dir/ways.db" --examples 1 \

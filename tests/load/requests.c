@@ -7,8 +7,9 @@
  * Each thread works on N requests, one after the other: handle() is called with
  * the number of the request, and lasts SLOW_MS for one in SLOW_EVERY; of the
  * others a hundredth of that. While it runs the thread's record (OTEP 4947) has
- * the request's trace ID. Between requests there is none, and idle() is called.
- * For each request a line "trace-id tid number slow ns" is printed.
+ * the request's trace ID, and
+ * http.route /slow or /fast. Between requests there is none, and idle() is
+ * called. For each request a line "trace-id tid number slow ns" is printed.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -52,6 +53,9 @@ static void work_on(struct ctx_record *r, long number)
 	uint64_t took;
 	int n = 0;
 
+	r->attrs[1] = 5; /* of key 0 */
+	memcpy(r->attrs + 2, is_slow ? "/slow" : "/fast", 5);
+	r->attrs_size = 7;
 	ctx_sign(r, (uint32_t)getpid(), (uint32_t)gettid(), (uint64_t)number);
 	__atomic_store_n(&r->valid, 1, __ATOMIC_SEQ_CST);
 	__atomic_store_n(&otel_thread_ctx_v1, r, __ATOMIC_SEQ_CST);
@@ -82,6 +86,7 @@ static void *run(void *arg)
 
 int main(int argc, char **argv)
 {
+	static const char *const keys[] = { "http.route" };
 	static struct ctx_payload payload;
 	pthread_t thread[64];
 	long n = argc == 5 ? atol(argv[1]) : 0;
@@ -94,7 +99,7 @@ int main(int argc, char **argv)
 			"usage: requests THREADS N SLOW_EVERY SLOW_MS\n");
 		return 2;
 	}
-	ctx_describe(&payload, "requests", NULL, 0);
+	ctx_describe(&payload, "requests", keys, 1);
 	(void)ctx_publish(NULL, &payload);
 	for (long i = 0; i < n; i++)
 		if (pthread_create(&thread[i], NULL, run, NULL))

@@ -153,6 +153,9 @@ static const char *const refused[][2] = {
 	{ "count()" READ " if comm < \"bash\"", "by == or !=" },
 	{ "count()" READ " if comm == \"0123456789abcdef\"", "15 bytes" },
 	{ "count()" READ " if stack == 1", "cannot be compared" },
+	{ "count()" READ " if attr.x == 1", "cannot be compared" },
+	{ "sum(attr.x)" READ, "attr.x is no number" },
+	{ "count() by attr." READ, "no term 'attr.'" },
 	{ "count()" READ " if pid == 1 or pid == 2", "expected 'and'" },
 	{ "count()" READ " when pid == 1", "expected 'if' or the end" },
 };
