@@ -5,7 +5,8 @@
 # the goals beside them. Nothing is asserted; run it on a quiet machine.
 #
 #   tools/bench/bench.sh [PART]...   (none: all of kernel, collector,
-#                                bytes, rows, query, unwind, tables, names)
+#                                bytes, rows, query, unwind, tables, names,
+#                                measures)
 #
 # WEFT_BUILD      where weft and the loads were built (default build)
 # BENCH_SECONDS   length of each run of bytes (default 60); others take at
@@ -22,11 +23,12 @@ bench=$(cd "$(dirname "$0")" && pwd)
 WEFT_BUILD=$(cd "${WEFT_BUILD:-build}" && pwd)
 export WEFT_BUILD
 
-[ $# -gt 0 ] || set -- kernel collector bytes rows query unwind tables names
+[ $# -gt 0 ] || set -- kernel collector bytes rows query unwind tables names \
+	measures
 for part; do
 	if ! [ -f "$bench/part_$part.sh" ]; then
 		echo "bench.sh: no part '$part'; there are kernel, collector," \
-			"bytes, rows, query, unwind, tables, names" >&2
+			"bytes, rows, query, unwind, tables, names, measures" >&2
 		exit 2
 	fi
 done
