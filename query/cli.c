@@ -53,6 +53,12 @@ static const struct cli_option *option_at(const struct cli_command *cmd,
 	return i < ARRAY_LEN(common_options) ? &common_options[i] : NULL;
 }
 
+/* May its value be left out? */
+static bool is_optional(const struct cli_option *o)
+{
+	return o->arg && *o->arg == '[';
+}
+
 static void print_usage(const struct cli_command *cmd, FILE *to)
 {
 	fprintf(to, "usage: weft %s [options]%s%s\n", cmd->name,
@@ -70,7 +76,8 @@ static void print_help(const struct cli_command *cmd)
 	for (i = 0; (o = option_at(cmd, i)); i++) {
 		snprintf(left, sizeof(left), "%c%c%s--%s%s%s",
 			 o->letter ? '-' : ' ', o->letter ? o->letter : ' ',
-			 o->letter ? ", " : "  ", o->name, o->arg ? " " : "",
+			 o->letter ? ", " : "  ", o->name,
+			 o->arg && !is_optional(o) ? " " : "",
 			 o->arg ? o->arg : "");
 		printf("  %-24s %s\n", left, o->help);
 	}
@@ -98,7 +105,7 @@ static int store_value(const struct cli_command *cmd,
 		*(bool *)field = true;
 		return -1;
 	case CLI_TEXT:
-		*(const char **)field = text;
+		*(const char **)field = text ? text : "";
 		return -1;
 	case CLI_NUMBER:
 		if (!weft_parse_u64(text, 0, UINT32_MAX, (uint64_t *)field))
@@ -141,7 +148,9 @@ static void make_getopt(const struct cli_command *cmd, struct option *longs,
 	for (i = 0; i < MAX_OPTIONS && (o = option_at(cmd, i)); i++) {
 		longs[i] = (struct option){
 			.name = o->name,
-			.has_arg = o->arg ? required_argument : no_argument,
+			.has_arg = is_optional(o) ? optional_argument
+				   : o->arg       ? required_argument
+						  : no_argument,
 			.val = FIRST_LONG + (int)i,
 		};
 		if (!o->letter)

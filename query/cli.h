@@ -20,7 +20,9 @@ enum cli_kind {
 struct cli_option {
 	const char *name;
 	char letter;     /* 0: none */
-	const char *arg; /* what stands for its value in help; NULL: a flag */
+	const char *arg; /* what stands for its value in help; NULL: a flag;
+			    "[=WORD]": of a CLI_TEXT that may be left out, and
+			    is "" then */
 	const char *help;
 	enum cli_kind kind;
 	size_t offset; /* where in the command's options it goes */

@@ -7,6 +7,7 @@
 
 #include "query/cmd.h"
 #include "query/figure.h"
+#include "query/follow.h"
 #include "query/pool.h"
 #include "query/top.h"
 
@@ -16,7 +17,7 @@ static const char *const by_words[TOP_BY_COUNT + 1] = {
 
 struct top_opts {
 	struct cli_common common;
-	const char *by, *trace, *where, *value, *pid;
+	const char *by, *trace, *where, *value, *pid, *follow;
 	uint64_t rows;
 };
 
@@ -34,6 +35,9 @@ static const struct cli_option options[] = {
 	  CLI_TEXT, offsetof(struct top_opts, value) },
 	{ "pid", 0, "PID", "only this process", CLI_TEXT,
 	  offsetof(struct top_opts, pid) },
+	{ "follow", 0, "[=SECONDS]",
+	  "print anew as it is recorded, every SECONDS (default 1) if it changed",
+	  CLI_TEXT, offsetof(struct top_opts, follow) },
 	{ "rows", 'n', "N", "rows to print (default 20; 0: all)", CLI_NUMBER,
 	  offsetof(struct top_opts, rows) },
 };
@@ -414,7 +418,7 @@ static enum top_by parse_by(const char *word)
 }
 
 static int run(struct top *top, const struct top_opts *opts, const char *file,
-	       struct weft_err *err)
+	       bool is_first, struct weft_err *err)
 {
 	struct spans_filter filter = { 0 };
 	size_t n;
@@ -430,11 +434,44 @@ static int run(struct top *top, const struct top_opts *opts, const char *file,
 	if (rc)
 		return rc;
 	db_release(top->report.db);
+	if (opts->follow)
+		follow_begin_block(is_first);
 	n = opts->rows && opts->rows < top->n_rows ? opts->rows : top->n_rows;
 	if (!opts->common.json)
 		return print(top, n, opts->where, err);
 	print_json(top, n, opts->where);
 	return 0;
+}
+
+/* Run again whenever the file has changed, until the recording has ended. top
+ * has the inputs. */
+static int follow(const struct top *inputs, const struct top_opts *opts,
+		  const char *file, uint64_t every_ns, struct weft_err *err)
+{
+	struct follow f = { .every_ns = every_ns };
+	bool is_open, is_first = true;
+	struct top top;
+	int rc;
+
+	f.path = db_choose(file ? file : opts->common.input);
+	do {
+		follow_look(&f);
+		top = *inputs;
+		rc = run(&top, opts, file, is_first, err);
+		is_open = top.report.range.is_open;
+		if (!rc)
+			is_first = false;
+		/* It may be too young to have what is asked for. */
+		if (rc == -ENODATA && follow_is_written(f.path)) {
+			*err = (struct weft_err){ 0 };
+			is_open = true;
+			rc = 0;
+		}
+		top_release(&top);
+		if (rc || fflush(stdout))
+			break;
+	} while (is_open && follow_wait(&f));
+	return rc;
 }
 
 int cmd_top(int argc, char **argv)
@@ -443,7 +480,7 @@ int cmd_top(int argc, char **argv)
 	struct weft_err err = { 0 };
 	struct top top = { 0 };
 	const char *file, *near;
-	uint64_t pid = 0;
+	uint64_t pid = 0, every_ns = 1000000000;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
@@ -472,9 +509,19 @@ int cmd_top(int argc, char **argv)
 	    top.by != TOP_BY_BINARY)
 		return cli_usage(&command, "--value goes with --by function, "
 					   "stack or binary");
+	if (opts.follow && *opts.follow &&
+	    weft_parse_seconds(opts.follow, 100000000, INT64_MAX, &every_ns))
+		return cli_usage(&command,
+				 "--follow takes seconds, at least 0.1, not "
+				 "'%s'",
+				 opts.follow);
 	top.value = opts.value;
 	top.pid = (int64_t)pid;
-	rc = run(&top, &opts, file, &err);
-	top_release(&top);
+	if (opts.follow) {
+		rc = follow(&top, &opts, file, every_ns, &err);
+	} else {
+		rc = run(&top, &opts, file, true, &err);
+		top_release(&top);
+	}
 	return rc ? cli_fail(&err) : cli_finish();
 }

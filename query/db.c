@@ -52,6 +52,15 @@ void db_copy_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
 	snprintf(out, size, "%s", text ? text : "");
 }
 
+void db_copy_word(sqlite3_stmt *stmt, int column, char *out, size_t size)
+{
+	db_copy_text(stmt, column, out, size);
+	for (; *out; out++)
+		if (!(*out >= 'a' && *out <= 'z') &&
+		    !(*out >= '0' && *out <= '9') && *out != '_' && *out != '-')
+			*out = '?';
+}
+
 int db_fail(struct db *db, const char *doing, struct weft_err *err)
 {
 	int code = to_errno(sqlite3_extended_errcode(db->sql));
@@ -249,6 +258,13 @@ static int adapt(struct db *db, struct weft_err *err)
 	return rc;
 }
 
+const char *db_choose(const char *path)
+{
+	if (!path)
+		path = getenv("WEFT_DB");
+	return path && *path ? path : "weft.db";
+}
+
 int db_open(struct db **out, const char *path, struct weft_err *err)
 {
 	struct weft_err first = { 0 };
@@ -256,10 +272,7 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 	int rc;
 
 	*out = NULL;
-	if (!path)
-		path = getenv("WEFT_DB");
-	if (!path || !*path)
-		path = "weft.db";
+	path = db_choose(path);
 	rc = check_file(path, err);
 	if (rc)
 		return rc;

@@ -19,13 +19,16 @@ struct sqlite3_stmt;
 struct db;
 
 /*
- * Open path, or if that is NULL $WEFT_DB, else "weft.db".
+ * Open db_choose(path).
  *
  * Returns 0 with *out owned by the caller, or with err filled and *out NULL:
  * -EACCES, -ENOENT and what else the system said; -EINVAL not a weft file;
  * -ENOTSUP written by a newer weft; -EPROTO damaged.
  */
 int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
+
+/* path, or if that is NULL $WEFT_DB, else "weft.db"; borrowed. */
+const char *db_choose(const char *path);
 
 /* End the snapshot: what was read is now in memory and may be printed,
  * however slowly, without holding up the writer's log. */
@@ -49,6 +52,11 @@ int64_t db_ask(struct db *db, struct sqlite3_stmt *stmt,
 
 /* Copy a column's text, cut to size; "" where it is NULL. */
 void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
+		  size_t size);
+
+/* The same of a word that weft itself writes: a to z, 0 to 9, _ and -. What else
+ * a file may have there reads '?'. */
+void db_copy_word(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);
 
 /* Fill err with what SQLite last said about this file. */

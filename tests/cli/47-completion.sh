@@ -28,7 +28,7 @@ commands() {
 options() {
 	weft "$1" --help | awk '/^  (-.,|   ) --/ {
 		for (i = 1; i <= NF; i++)
-			if ($i ~ /^--/) { print $i; break } }' | LC_ALL=C sort
+			if ($i ~ /^--/) { sub(/\[.*/, "", $i); print $i; break } }' | LC_ALL=C sort
 }
 
 in_bash() {

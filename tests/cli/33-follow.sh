@@ -1,0 +1,106 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# weft top --follow: a block when it begins, one for each change, none without,
+# and it ends with the recording, however that ends.
+# shellcheck disable=SC2317 # functions are called through `it`
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/../lib.sh"
+
+# hold: as a recorder holds the file, until its standard input ends
+hold() {
+	python3 -c '
+import fcntl, os, struct, sys
+fd = os.open("weft.db.lock", os.O_RDWR | os.O_CREAT)
+fcntl.fcntl(fd, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
+print("held", flush=True)
+sys.stdin.read()'
+}
+
+blocks() {
+	grep -c '^cpu-clock of recording 1' follow || true
+}
+
+# until_blocks N: a watchdog, not a measure
+until_blocks() {
+	local left=400
+	until [ "$(blocks)" -ge "$1" ]; do
+		left=$((left - 1))
+		[ $left -gt 0 ]
+		sleep 0.05
+	done
+}
+
+begin() {
+	recording weft.db "UPDATE recording SET ended_ns = NULL;
+		UPDATE function SET name = 'first' WHERE id = 4;"
+	mkfifo gate
+	hold <gate >held &
+	exec 8>gate
+	until grep -q held held; do sleep 0.05; done
+	"$weft" top --follow=0.1 >follow 2>err 8>&- &
+	follower=$!
+	until_blocks 1
+}
+
+ends_cleanly() {
+	begin
+	sleep 1 # ten looks
+	[ "$(blocks)" = 1 ]
+	sqlite3 weft.db "UPDATE function SET name = 'second' WHERE id = 4"
+	until_blocks 2
+	sqlite3 weft.db "UPDATE recording SET ended_ns = 1700000002000000000"
+	wait $follower
+	cat follow
+	[ "$(blocks)" = 3 ]
+	[ ! -s err ]
+	[ "$(grep -c 'still recording or cut short$' follow)" = 2 ]
+	has follow ' first '
+	has follow ' second '
+	lacks follow "$(printf '\033')"
+	exec 8>&-
+}
+
+is_killed() {
+	begin
+	exec 8>&-
+	wait $follower
+	[ "$(blocks)" = 1 ]
+}
+
+too_young() {
+	recording weft.db "UPDATE recording SET ended_ns = NULL;
+		CREATE TABLE kept AS SELECT * FROM interval;
+		DELETE FROM interval;"
+	mkfifo gate
+	hold <gate >held &
+	exec 8>gate
+	until grep -q held held; do sleep 0.05; done
+	"$weft" top --follow=0.1 >follow 2>err 8>&- &
+	follower=$!
+	sleep 0.5
+	[ ! -s follow ]
+	sqlite3 weft.db "INSERT INTO interval SELECT * FROM kept;
+		UPDATE recording SET ended_ns = 1700000002000000000"
+	wait $follower
+	[ "$(blocks)" = 1 ]
+	exec 8>&-
+}
+
+words() {
+	recording weft.db
+	run "$weft" top --follow
+	expect 0
+	run "$weft" top --follow=x
+	expect 2
+	has err "--follow takes seconds"
+	run "$weft" top --follow=0
+	expect 2
+	run "$weft" top --follow nonesuch.db
+	expect 1
+}
+
+it "a block for each change, the last when the recording has ended" ends_cleanly
+it "it ends where the recorder was killed" is_killed
+it "it waits for a recording that is too young" too_young
+it "an ended recording is one block; wrong words are refused" words
+finish
