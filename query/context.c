@@ -31,7 +31,7 @@ static int load_words(struct context *c, struct db *db, struct weft_err *err)
 		rc = 0;
 		if (id < 0 || id >= CONTEXT_WORDS_MAX)
 			continue;
-		db_copy_text(stmt, 2,
+		db_copy_word(stmt, 2,
 			     sqlite3_column_int(stmt, 0) ? c->status[id]
 							 : c->source[id],
 			     CONTEXT_WORD_BYTES);

@@ -4,23 +4,23 @@
 #include <string.h>
 
 #include "query/folded.h"
-#include "query/utf8.h"
+#include "store/weft.h"
 
 static void put_name(FILE *to, const char *name)
 {
 	const unsigned char *s = (const unsigned char *)name;
 	size_t size = strlen(name), i, n;
+	uint32_t point;
 
 	if (size == 0)
 		fputs("[unknown]", to);
 	for (i = 0; i < size; i += n) {
-		n = utf8_length(s + i, size - i);
+		n = weft_decode(s + i, size - i, &point);
 		if (n == 0) {
 			fputs("\xef\xbf\xbd", to);
 			n = 1;
-		} else if (s[i] < 0x20 || s[i] == 0x7f ||
-			   (s[i] == 0xc2 && s[i + 1] < 0xa0)) {
-			putc('?', to); /* C0, DEL; C1 */
+		} else if (weft_is_unsafe(point)) {
+			putc('?', to);
 		} else if (s[i] == ';') {
 			putc(':', to);
 		} else {

@@ -5,7 +5,7 @@
  * escapes, so what would break it is replaced:
  *
  *   ;                              :
- *   control characters             ?
+ *   what weft_is_unsafe() names    ?
  *   bytes that are not UTF-8       U+FFFD
  *   # or a blank at the line start _# or _
  *   blank before digits at the end _    (they would pass for a count)

@@ -5,28 +5,27 @@
 #include <string.h>
 
 #include "query/json.h"
-#include "query/utf8.h"
 #include "store/weft.h"
 
 static void put_escaped(FILE *to, const unsigned char *s, size_t size)
 {
+	uint32_t point = 0;
 	size_t i, n;
 
 	for (i = 0; i < size; i += n) {
-		n = utf8_length(s + i, size - i);
+		n = weft_decode(s + i, size - i, &point);
 		if (n == 0) {
 			fprintf(to, "\\\\x%02x", s[i]);
 			n = 1;
-		} else if (s[i] == 0xc2 && s[i + 1] < 0xa0) {
-			fprintf(to, "\\u%04x", s[i + 1]); /* C1 */
+		} else if (weft_is_unsafe(point)) {
+			/* all of them are below U+10000 */
+			fprintf(to, "\\u%04x", (unsigned)point);
 		} else if (n > 1) {
 			fwrite(s + i, 1, n, to);
 		} else if (s[i] == '\\' && i + 1 < size && s[i + 1] == 'x') {
 			fputs("\\\\x5c", to);
 		} else if (s[i] == '"' || s[i] == '\\') {
 			fprintf(to, "\\%c", s[i]);
-		} else if (s[i] < 0x20 || s[i] == 0x7f) {
-			fprintf(to, "\\u%04x", s[i]);
 		} else {
 			putc(s[i], to);
 		}

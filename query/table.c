@@ -10,6 +10,7 @@
 
 enum {
 	GAP = 2,
+	TITLE_BYTES = 1024,
 	CUT_LEAST = 12
 };
 
@@ -179,12 +180,23 @@ static void print_cell(const char *text, size_t shown, size_t width,
 	*blanks += GAP;
 }
 
+/* Titles may be the file's names, too: safe on a terminal. */
+static const char *safe_title(const struct table *t, size_t column,
+			      char out[TITLE_BYTES])
+{
+	const char *title = t->columns[column].title;
+
+	weft_sanitize(out, TITLE_BYTES, title, strlen(title));
+	return out;
+}
+
 static void measure(const struct table *t, size_t *widths)
 {
+	char title[TITLE_BYTES];
 	size_t i;
 
 	for (i = 0; i < t->n_columns; i++)
-		widths[i] = count_characters(t->columns[i].title);
+		widths[i] = count_characters(safe_title(t, i, title));
 	for (i = 0; i < t->n_cells; i++)
 		if (t->cells[i].width > widths[i % t->n_columns])
 			widths[i % t->n_columns] = t->cells[i].width;
@@ -194,6 +206,7 @@ int table_print(const struct table *t, FILE *to, unsigned width, bool bold)
 {
 	size_t widths[TABLE_COLUMNS_MAX];
 	size_t i, column, blanks = 0;
+	char title[TITLE_BYTES];
 
 	if (t->failed)
 		return -ENOMEM;
@@ -201,10 +214,11 @@ int table_print(const struct table *t, FILE *to, unsigned width, bool bold)
 	if (width)
 		fit(t, widths, width);
 	fputs(bold ? "\033[1m" : "", to);
-	for (i = 0; i < t->n_columns; i++)
-		print_cell(t->columns[i].title,
-			   count_characters(t->columns[i].title), widths[i],
+	for (i = 0; i < t->n_columns; i++) {
+		safe_title(t, i, title);
+		print_cell(title, count_characters(title), widths[i],
 			   t->columns[i].fit, &blanks, to);
+	}
 	fputs(bold ? "\033[0m\n" : "\n", to);
 	for (i = 0; i < t->n_cells; i++) {
 		column = i % t->n_columns;

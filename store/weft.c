@@ -57,17 +57,14 @@ void weft_vlog(enum weft_level level, const char *fmt, va_list ap)
 	fprintf(stderr, "%s: %s\n", log_program, safe);
 }
 
-/*
- * Length of the UTF-8 sequence at text, and its code point; 0 where the
- * bytes are not UTF-8 (cut short, overlong, a surrogate, or past U+10FFFF).
- */
-static size_t utf8_length(const unsigned char *text, size_t size,
-			  uint32_t *point)
+size_t weft_decode(const unsigned char *text, size_t size, uint32_t *point)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	size_t length, i;
 	uint32_t c;
 
+	if (!size)
+		return 0;
 	if (text[0] < 0x80) {
 		*point = text[0];
 		return 1;
@@ -94,8 +91,7 @@ static size_t utf8_length(const unsigned char *text, size_t size,
 	return length;
 }
 
-/* Could this character change what a terminal shows beside itself? */
-static bool is_unsafe(uint32_t c)
+bool weft_is_unsafe(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c <= 0x9f) ||      /* C0, DEL, C1 */
 	       c == 0x061c || c == 0x200e || c == 0x200f || /* bidi marks */
@@ -113,8 +109,8 @@ size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
 	if (!out_size)
 		return 0;
 	while (size) {
-		take = utf8_length(in, size, &point);
-		if (take && !is_unsafe(point)) {
+		take = weft_decode(in, size, &point);
+		if (take && !weft_is_unsafe(point)) {
 			need = take;
 		} else {
 			take = take ? take : 1;

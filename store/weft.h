@@ -74,6 +74,14 @@ void weft_vlog(enum weft_level level, const char *fmt, va_list ap)
  */
 size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size);
 
+/* Bytes of the valid UTF-8 character (RFC 3629) at text, and its code point; 0
+ * where there is none: cut short, overlong, a surrogate, past U+10FFFF. */
+size_t weft_decode(const unsigned char *text, size_t size, uint32_t *point);
+
+/* Could this character change what a terminal shows beside itself? Those that
+ * weft_sanitize() escapes. */
+bool weft_is_unsafe(uint32_t point);
+
 /*
  * Parse a whole decimal number without sign or blanks, within [min, max].
  * Returns 0, -EINVAL (not a number) or -ERANGE.

@@ -49,7 +49,7 @@ ends_cleanly() {
 	sqlite3 weft.db "UPDATE function SET name = 'second' WHERE id = 4"
 	until_blocks 2
 	sqlite3 weft.db "UPDATE recording SET ended_ns = 1700000002000000000"
-	wait $follower
+	wait "$follower"
 	cat follow
 	[ "$(blocks)" = 3 ]
 	[ ! -s err ]
@@ -63,7 +63,7 @@ ends_cleanly() {
 is_killed() {
 	begin
 	exec 8>&-
-	wait $follower
+	wait "$follower"
 	[ "$(blocks)" = 1 ]
 }
 
@@ -81,7 +81,7 @@ too_young() {
 	[ ! -s follow ]
 	sqlite3 weft.db "INSERT INTO interval SELECT * FROM kept;
 		UPDATE recording SET ended_ns = 1700000002000000000"
-	wait $follower
+	wait "$follower"
 	[ "$(blocks)" = 1 ]
 	exec 8>&-
 }
