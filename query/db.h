@@ -54,8 +54,8 @@ int64_t db_ask(struct db *db, struct sqlite3_stmt *stmt,
 void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);
 
-/* The same of a word that weft itself writes: a to z, 0 to 9, _ and -. What else
- * a file may have there reads '?'. */
+/* The same of a word that weft itself writes: a to z, 0 to 9, _ and -. What
+ * else a file may have there reads '?'. */
 void db_copy_word(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);
 

@@ -25,7 +25,7 @@ until_blocks() {
 	local left=400
 	until [ "$(blocks)" -ge "$1" ]; do
 		left=$((left - 1))
-		[ $left -gt 0 ]
+		[ "$left" -gt 0 ]
 		sleep 0.05
 	done
 }
