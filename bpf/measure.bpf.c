@@ -296,8 +296,15 @@ static __always_inline bool add(struct measure_value *all, __u64 v,
 static __always_inline struct measure_value *
 value_find(__u32 epoch, const struct measure_key *key)
 {
-	return epoch % WEFT_EPOCHS ? bpf_map_lookup_elem(&values_1, key)
-				   : bpf_map_lookup_elem(&values_0, key);
+	struct measure_value *v;
+
+	if (epoch % WEFT_EPOCHS == 0)
+		return bpf_map_lookup_elem(&values_0, key);
+	v = bpf_map_lookup_elem(&values_1, key);
+	/* Else the compiler makes one call of the two, to a map that is known
+	 * only when it runs, and the kernel cannot make it a direct one. */
+	barrier_var(v);
+	return v;
 }
 
 /* The key's value on this CPU; NULL: noted why not. */

@@ -303,6 +303,16 @@ static size_t programs_of(struct one *one,
 	return 0;
 }
 
+/* What has no keys has one value: an array is the quicker to count in. */
+static int make_array(struct bpf_map *values)
+{
+	int rc = bpf_map__set_type(values, BPF_MAP_TYPE_PERCPU_ARRAY);
+
+	if (!rc)
+		rc = bpf_map__set_key_size(values, sizeof(uint32_t));
+	return rc ? rc : bpf_map__set_max_entries(values, 1);
+}
+
 static int size_maps(struct measures *m, struct one *one)
 {
 	const struct measure_ready *r = &one->ready;
@@ -317,6 +327,8 @@ static int size_maps(struct measures *m, struct one *one)
 			rc = bpf_map__set_key_size(values[i], r->key_bytes);
 		if (!rc)
 			rc = bpf_map__set_value_size(values[i], r->value_bytes);
+		if (!rc && !r->plan.n_keys)
+			rc = make_array(values[i]);
 	}
 	if (!rc)
 		rc = bpf_map__set_max_entries(one->skel->maps.calls,
@@ -565,16 +577,32 @@ static int take_rows(void *ctx, uint32_t n)
 	return rc;
 }
 
+/* The value of what has no keys; then it is nothing again. */
+static int drain_array(struct measures *m, struct draining *d, int fd)
+{
+	const struct measure_ready *r = &m->one[d->number].ready;
+	uint32_t only = 0;
+	int rc = bpf_map_lookup_elem(fd, &only, m->values);
+
+	memset(m->keys, 0, r->key_bytes);
+	if (!rc)
+		rc = take_rows(d, 1);
+	memset(m->values, 0, (size_t)m->n_cpus * r->value_bytes);
+	return rc ? rc : bpf_map_update_elem(fd, &only, m->values, BPF_ANY);
+}
+
 static int drain_values(struct measures *m, size_t number, uint32_t epoch,
 			struct measure_harvest *h)
 {
 	const struct one *one = &m->one[number];
 	struct draining d = { m, number, h };
+	int fd = bpf_map__fd(epoch % WEFT_EPOCHS ? one->skel->maps.values_1
+						 : one->skel->maps.values_0);
 
-	return map_drain(bpf_map__fd(epoch % WEFT_EPOCHS
-					     ? one->skel->maps.values_1
-					     : one->skel->maps.values_0),
-			 m->keys, m->values, batch_of(m, one), take_rows, &d);
+	if (!one->ready.plan.n_keys)
+		return drain_array(m, &d, fd);
+	return map_drain(fd, m->keys, m->values, batch_of(m, one), take_rows,
+			 &d);
 }
 
 static int drain_ledger(struct measures *m, size_t number, uint32_t epoch,

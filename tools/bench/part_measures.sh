@@ -64,22 +64,34 @@ cost() {
 		awk '{ ns += $1; n += $2 } END { printf "%.0f %.0f\n", ns, n }'
 }
 
-# both NAME OURS THEIRS: a line of $dir/of_NAME: ns of ours, ns of theirs
-both() {
+start_ours() {
 	"$weft" record -q -a --no-samples -d 3600 -o "$dir/m.db" \
-		--measure "$2" >"$dir/said" 2>&1 &
-	ours=$!
-	running=$ours
-	wait_programs $ours 'on_(sys_enter|sys_exit|entry|return|raw|tracepoint)' \
+		--measure "$1" >"$dir/said" 2>&1 &
+	running="$running $!"
+	wait_programs $! 'on_(sys_enter|sys_exit|entry|return|raw|tracepoint)' \
 		"$dir/our_ids"
+}
+
+start_theirs() {
 	# It needs tracefs where it looks for it; a mount that only it sees.
 	# shellcheck disable=SC2016 # of the inner shell
 	unshare -m sh -c 'mount -t tracefs none /sys/kernel/tracing
 		mount -t debugfs none /sys/kernel/debug
-		exec bpftrace -e "$0"' "$3" >"$dir/said" 2>&1 &
-	theirs=$!
-	running="$ours $theirs"
-	wait_programs $theirs '.*' "$dir/their_ids"
+		exec bpftrace -e "$0"' "$1" >"$dir/said" 2>&1 &
+	running="$running $!"
+	wait_programs $! '.*' "$dir/their_ids"
+}
+
+# both NAME OURS THEIRS: a line of $dir/of_NAME: ns of ours, ns of theirs. Of two
+# programs at one event the first finds the caches cold: they take turns.
+both() {
+	if [ $((i % 2)) -eq 0 ]; then
+		start_ours "$2"
+		start_theirs "$3"
+	else
+		start_theirs "$3"
+		start_ours "$2"
+	fi
 	sleep 1
 	{ cost "$dir/our_ids"; cost "$dir/their_ids"; } >"$dir/before"
 	sleep "$slice"
