@@ -33,13 +33,14 @@ RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
 	-llzma -lz -ljansson -lmicrohttpd
 QUERY_LIBS := -lsqlite3 -lm -lprotobuf-c -lz
 
-# A room is an archive; a program is its main.o and the rooms it may know.
+# A room, with its folders, is an archive; a program is its main.o and the rooms
+# that it may know.
 objects = $(patsubst %.c,$(B)/%.o,$(filter-out %/main.c %_main.c, \
-	$(wildcard $(1)/*.c)))
+	$(wildcard $(1)/*.c $(1)/*/*.c)))
 STORE := $(call objects,store) $(B)/gen/store_sql.o
 COLLECTOR := $(call objects,collector) $(B)/gen/context_process.pb-c.o \
 	$(B)/gen/otlp.pb-c.o
-QUERY := $(call objects,query) $(call objects,query/loss) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
+QUERY := $(call objects,query) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
 	$(B)/gen/otlp_profiles.pb-c.o
 include query/flame/flame.mk
 
@@ -75,8 +76,8 @@ $(B)/query.a: $(QUERY)
 	$(Q)rm -f $@ && $(AR) rcs $@ $^
 
 # Generated: statements, the kernel program and its skeleton.
-GEN := $(B)/gen/flame_page.h $(B)/gen/store_sql.h $(B)/gen/query_sql.h $(B)/gen/weft.skel.h \
-	$(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
+GEN := $(B)/gen/flame_page.h $(B)/gen/store_sql.h $(B)/gen/query_sql.h \
+	$(B)/gen/weft.skel.h $(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h \
 	$(B)/gen/pprof.pb-c.h $(B)/gen/otlp_profiles.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)
@@ -108,15 +109,12 @@ $(B)/gen/syscalls.h:
 		'/^#define __NR_[a-z]/ { printf "{ \"%s\", %s },\n", \
 		substr($$2, 6), $$3 }' >$@
 
-# The parts of a process context (OTEP 4719) and of OTLP that are read.
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: collector/%.proto
+# What is read of a process context (OTEP 4719) and of OTLP, and the formats of
+# profiles that are written.
+vpath %.proto collector/context collector/otlp query/export
+$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: %.proto
 	@mkdir -p $(@D)
-	$(Q)protoc-c --proto_path=collector --c_out=$(B)/gen $<
-
-# The formats of profiles that are written.
-$(B)/gen/%.pb-c.c $(B)/gen/%.pb-c.h: query/proto/%.proto
-	@mkdir -p $(@D)
-	$(Q)protoc-c --proto_path=query/proto --c_out=$(B)/gen $<
+	$(Q)protoc-c --proto_path=$(<D) --c_out=$(B)/gen $<
 
 $(B)/%.o: %.c | $(GEN)
 	@mkdir -p $(@D)

@@ -9,7 +9,7 @@
 #define WEFT_ATTRIBUTES_H
 
 #include "collector/batch.h"
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 
 enum {
 	/* New values of a process in a minute; more are refused. */

@@ -7,7 +7,7 @@
 #ifndef WEFT_BINARY_H
 #define WEFT_BINARY_H
 
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 #include "store/store.h"
 
 /* Distinct binaries remembered; more share one "unknown" binary. */

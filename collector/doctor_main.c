@@ -2,7 +2,7 @@
 /* weft-doctor: whether weft can record here, or see a process's requests. */
 #include <stdio.h>
 
-#include "collector/doctor.h"
+#include "collector/doctor/doctor.h"
 #include "collector/option_table.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "collector/option_table.h"
-#include "collector/otlp_file.h"
+#include "collector/otlp/file.h"
 
 enum {
 	OPT_JSON = OPTION_NO_LETTER,

@@ -4,7 +4,7 @@
 #ifndef WEFT_LEVEL_NAMES_H
 #define WEFT_LEVEL_NAMES_H
 
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 #include "collector/name_list.h"
 
 /*

@@ -8,7 +8,7 @@
 
 #include "bpf/wire.h"
 #include "collector/label_names.h"
-#include "collector/measure_parse.h"
+#include "collector/measure/parse.h"
 #include "collector/obi.h"
 #include "collector/option_table.h"
 #include "collector/options.h"

@@ -9,7 +9,7 @@
 #define WEFT_PIPELINE_H
 
 #include "collector/ledger.h"
-#include "collector/measures.h"
+#include "collector/measure/measures.h"
 #include "collector/resolve.h"
 #include "collector/writer.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "collector/confined.h"
-#include "collector/elf_file.h"
+#include "collector/elf/file.h"
 #include "collector/privilege.h"
 #include "collector/probe_sites.h"
 #include "collector/words.h"

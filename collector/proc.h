@@ -7,7 +7,7 @@
 #ifndef WEFT_PROC_H
 #define WEFT_PROC_H
 
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 #include "collector/maps.h"
 #include "collector/sideband.h"
 

@@ -20,7 +20,7 @@
 #include "collector/record_parts.h"
 #include "collector/summary.h"
 #include "collector/survey.h"
-#include "collector/symbolize_after.h"
+#include "collector/symbolize/after.h"
 #include "collector/target.h"
 
 enum {

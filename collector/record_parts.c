@@ -8,7 +8,7 @@
 
 #include "collector/clock.h"
 #include "collector/host.h"
-#include "collector/measure_rows.h"
+#include "collector/measure/rows.h"
 #include "collector/privilege.h"
 #include "collector/record_parts.h"
 #include "collector/survey.h"

@@ -10,7 +10,7 @@
 #include "collector/attributes.h"
 #include "collector/grow.h"
 #include "collector/ledger.h"
-#include "collector/measure_rows.h"
+#include "collector/measure/rows.h"
 #include "collector/resolve.h"
 #include "collector/table.h"
 

@@ -10,7 +10,7 @@
 #include "collector/discovery.h"
 #include "collector/jit.h"
 #include "collector/kernel.h"
-#include "collector/measures.h"
+#include "collector/measure/measures.h"
 #include "collector/proc.h"
 #include "collector/shape.h"
 

@@ -6,9 +6,9 @@
 
 #include "collector/mapping_lists.h"
 #include "collector/options.h"
+#include "collector/otlp/receiver.h"
 #include "collector/pipeline.h"
 #include "collector/probe.h"
-#include "collector/receiver.h"
 #include "collector/unwind_tables.h"
 
 /* seconds: of sampling; cpus: sampled. */

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "collector/option_table.h"
-#include "collector/symbolize.h"
+#include "collector/symbolize/symbolize.h"
 
 enum {
 	OPT_SYMFS = OPTION_NO_LETTER,

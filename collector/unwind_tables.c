@@ -13,7 +13,7 @@
 #include <sys/auxv.h>
 
 #include "collector/clock.h"
-#include "collector/elf_table.h"
+#include "collector/elf/table.h"
 #include "collector/table.h"
 #include "collector/unwind_tables.h"
 

@@ -8,7 +8,7 @@
 #ifndef WEFT_UNWIND_TABLES_H
 #define WEFT_UNWIND_TABLES_H
 
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 #include "collector/probe.h"
 
 struct unwind_tables;

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "query/cmd.h"
-#include "query/diff_print.h"
+#include "query/diff/print.h"
 
 struct diff_opts {
 	struct cli_common common;

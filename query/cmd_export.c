@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "query/cmd.h"
-#include "query/export.h"
+#include "query/export/export.h"
 
 struct export_opts {
 	struct cli_common common;

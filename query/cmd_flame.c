@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "query/cmd.h"
-#include "query/flame_page.h"
+#include "query/flame/page.h"
 
 struct flame_opts {
 	struct cli_common common;

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "query/cmd.h"
-#include "query/measure_examples.h"
-#include "query/measure_print.h"
-#include "query/measure_run.h"
+#include "query/measure/examples.h"
+#include "query/measure/print.h"
+#include "query/measure/run.h"
 #include "query/report.h"
 
 enum {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From the data within the page to arrays: query/flame_page.c writes it. Nodes
+/* From the data within the page to arrays: query/flame/page.c writes it. Nodes
  * stand before their children, so that a subtree is a stretch of numbers and
  * no walk needs recursion. */
 

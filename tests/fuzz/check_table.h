@@ -4,7 +4,7 @@
 #define WEFT_FUZZ_CHECK_TABLE_H
 
 #include "bpf/wire.h"
-#include "collector/elf_table.h"
+#include "collector/elf/table.h"
 
 static inline const char *check_rows(const struct elf_table *t, uint32_t first,
 				     uint32_t n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/context_process.h"
+#include "collector/context/process.h"
 #include "tests/fuzz/fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/elf_dwarf.h"
+#include "collector/elf/dwarf.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(bool is_right)

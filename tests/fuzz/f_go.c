@@ -2,7 +2,7 @@
 /* What a program of Go says of itself, and what its labels hold. */
 #include <string.h>
 
-#include "collector/context_go.h"
+#include "collector/context/go.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "bpf/trace_id.h"

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "collector/inspect_proc.h"
+#include "collector/inspect/proc.h"
 #include "tests/fuzz/fuzz.h"
 
 static void check(const struct procfs_mapping *m)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "collector/otlp.h"
+#include "collector/otlp/otlp.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The first byte says which form the rest is in. */

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/inspect_reply.h"
+#include "collector/inspect/reply.h"
 #include "tests/fuzz/fuzz.h"
 
 /* The first byte says to which operation it answers. */

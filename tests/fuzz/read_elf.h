@@ -7,11 +7,11 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include "collector/context_go.h"
-#include "collector/context_tls.h"
-#include "collector/elf_debug.h"
-#include "collector/elf_symbols.h"
-#include "collector/elf_table.h"
+#include "collector/context/go.h"
+#include "collector/context/tls.h"
+#include "collector/elf/debug.h"
+#include "collector/elf/symbols.h"
+#include "collector/elf/table.h"
 
 /* fd stays the caller's. */
 static inline void read_elf(int fd)

@@ -110,9 +110,9 @@ separate() {
 	strip -g -o "$work/apart/$1" "$work/$1"
 	objcopy --add-gnu-debuglink="$work/apart/$1.debug" "$work/apart/$1"
 }
-c="-g -fPIC -shared -D_GNU_SOURCE -I. -I$build collector/elf_cfi.c
-	collector/elf_fde.c collector/elf_table.c collector/elf_symbols.c
-	collector/elf_dwarf.c collector/demangle.c collector/inspect_reply.c"
+c="-g -fPIC -shared -D_GNU_SOURCE -I. -I$build collector/elf/cfi.c
+	collector/elf/fde.c collector/elf/table.c collector/elf/symbols.c
+	collector/elf/dwarf.c collector/demangle.c collector/inspect/reply.c"
 # shellcheck disable=SC2086
 {
 	make gcc5.so gcc -O2 -gdwarf-5 $c

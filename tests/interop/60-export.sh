@@ -145,7 +145,7 @@ schemas() {
 	local db=$files/$1.db
 	sed 's/repeated bytes scope_profiles/repeated ScopeProfiles scope_profiles/
 		s/repeated bytes profiles/repeated Profile profiles/' \
-		"$root/query/proto/otlp_profiles.proto" >otlp.proto
+		"$root/query/export/otlp_profiles.proto" >otlp.proto
 	"$weft" export -o a.otlp "$db"
 	protoc --decode=otlp_profiles.ExportRequest otlp.proto <a.otlp >text
 	has text 'weft.detail'

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "collector/elf_file.h"
-#include "collector/inspect_ops.h"
+#include "collector/elf/file.h"
+#include "collector/inspect/ops.h"
 
 struct batch {
 	uint64_t address[INSPECT_NAMES_MAX], offset[INSPECT_NAMES_MAX];

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/wire.h"
-#include "collector/inspect_proc.h"
+#include "collector/inspect/proc.h"
 
 static inline bool read_memory(pid_t pid, uint64_t addr, void *out, size_t size)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "collector/elf_file.h"
+#include "collector/elf/file.h"
 
 static char built_dir[64];
 

@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "collector/elf_debug.h"
-#include "collector/inspect_names.h"
+#include "collector/elf/debug.h"
+#include "collector/inspect/names.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/start_ns.h"
 #include "tests/unit/t_collector_elf_built.h"

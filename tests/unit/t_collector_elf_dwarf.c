@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "collector/elf_debug.h"
-#include "collector/elf_dwarf.h"
+#include "collector/elf/debug.h"
+#include "collector/elf/dwarf.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/t_collector_elf_built.h"
 

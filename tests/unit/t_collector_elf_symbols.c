@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "collector/elf_symbols.h"
+#include "collector/elf/symbols.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/t_collector_elf_built.h"
 

@@ -5,7 +5,7 @@
 #define T_COLLECTOR_ELF_TRIED_H
 
 #include "bpf/wire.h"
-#include "collector/elf_table.h"
+#include "collector/elf/table.h"
 #include "tests/fuzz/check_table.h"
 #include "tests/unit/t_collector_elf_built.h"
 

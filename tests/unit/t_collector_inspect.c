@@ -26,8 +26,8 @@
 
 #include <cmocka.h>
 
-#include "collector/elf_table.h"
-#include "collector/inspect.h"
+#include "collector/elf/table.h"
+#include "collector/inspect/inspect.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/start_ns.h"
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "collector/inspect_owners.h"
+#include "collector/inspect/owners.h"
 
 static const uint64_t s = 1000000000;
 

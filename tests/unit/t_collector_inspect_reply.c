@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "collector/inspect_reply.h"
+#include "collector/inspect/reply.h"
 
 /* A reply to be spoiled: one mapping, strings "", "a", "bc". */
 struct process_reply {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "collector/inspect.h"
+#include "collector/inspect/inspect.h"
 #include "tests/unit/skip.h"
 
 enum {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collector/context_go.h"
+#include "collector/context/go.h"
 #include "collector/label_names.h"
 
 #include "bpf/trace_id.h"

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "collector/measure_parse.h"
-#include "collector/measure_plan.h"
+#include "collector/measure/parse.h"
+#include "collector/measure/plan.h"
 
 #define READ " @ tracepoint:syscalls:sys_enter_read"
 

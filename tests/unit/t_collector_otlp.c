@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "collector/otlp_file.h"
+#include "collector/otlp/file.h"
 #include "gen/otlp.pb-c.h"
 
 #define TRACE "5b8efff798038103d269b633813fc60c"

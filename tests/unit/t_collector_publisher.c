@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "collector/context_tls.h"
-#include "collector/inspect_ops.h"
+#include "collector/context/tls.h"
+#include "collector/inspect/ops.h"
 #include "tests/unit/skip.h"
 #include "tests/unit/start_ns.h"
 #include "tests/unit/t_collector_context.h"

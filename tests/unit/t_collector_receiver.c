@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
-#include "collector/receiver.h"
+#include "collector/otlp/receiver.h"
 #include "tests/unit/skip.h"
 
 static struct {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "query/compare.h"
+#include "query/diff/compare.h"
 #include "tests/unit/compare_vectors.h"
 
 enum {

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "query/compare.h"
+#include "query/diff/compare.h"
 #include "store/weft.h"
 
 enum {

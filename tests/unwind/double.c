@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "bpf/unwind.h"
-#include "collector/elf_table.h"
+#include "collector/elf/table.h"
 #include "collector/grow.h"
 #include "tests/unwind/double.h"
 

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "bpf/wire.h"
-#include "collector/elf_table.h"
+#include "collector/elf/table.h"
 
 static double cpu_ms(void)
 {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/symbolize/report.h"
+
+/* Words for --json, in the order of enum symbolize_state. */
+static const char *const state_words[] = {
+	[STATE_ABSENT] = "absent",   [STATE_REFUSED] = "refused",
+	[STATE_STUCK] = "stuck",     [STATE_SILENT] = "silent",
+	[STATE_VOUCHED] = "vouched", [STATE_PROVEN] = "proven",
+};
+
+struct symbolize_totals symbolize_totals(const struct symbolize_list *list)
+{
+	struct symbolize_totals t = { 0 };
+
+	for (size_t i = 0; i < list->n; i++) {
+		const struct symbolize_binary *b = &list->binaries[i];
+
+		t.frames += b->frames;
+		t.named_before += b->named_before;
+		t.named += b->named;
+		t.renamed += b->renamed;
+	}
+	return t;
+}
+
+/* Foreign text, made safe for a terminal. */
+static const char *safe(const char *text)
+{
+	static char out[8192];
+
+	weft_sanitize(out, sizeof(out), text ? text : "",
+		      strlen(text ? text : ""));
+	return out;
+}
+
+/* Why a binary's frames are not named, or on whose word they are. */
+static void print_note(const struct symbolize_binary *b)
+{
+	switch (b->state) {
+	case STATE_ABSENT:
+		printf("%s", b->was_fetched ? ": not found, nor by debuginfod"
+					    : ": not found");
+		break;
+	case STATE_REFUSED:
+		printf(": not it, or not readable: %s", safe(b->refused));
+		break;
+	case STATE_STUCK:
+		printf(": took too long, or too much: %s", safe(b->refused));
+		break;
+	case STATE_SILENT:
+		printf(": only a debug file was found, and it does not tell file offsets; the program is needed too");
+		break;
+	case STATE_VOUCHED:
+		printf(": has no build ID; --symfs vouches for it");
+		break;
+	case STATE_PROVEN:
+		break;
+	}
+}
+
+static void print_sources(const struct symbolize_binary *b)
+{
+	char text[256] = "-";
+	size_t at = 0;
+
+	for (size_t i = 0; i < SYMBOLIZE_SOURCES_MAX && b->sources[i].word; i++)
+		at += (size_t)snprintf(text + at, sizeof(text) - at, "%s%s %zu",
+				       at ? ", " : "", b->sources[i].word,
+				       b->sources[i].frames);
+	printf("  %-24s  ", text);
+}
+
+void symbolize_print(const struct symbolize_list *list,
+		     const struct symbolize_opts *opts)
+{
+	struct symbolize_totals t = symbolize_totals(list);
+	bool has_title = false;
+
+	printf("%zu of %zu frames in files were named, %zu are now",
+	       t.named_before, t.frames, t.named_before + t.named);
+	if (opts->again)
+		printf("; %zu got a better name", t.renamed);
+	putchar('\n');
+	for (size_t i = 0; i < list->n; i++) {
+		const struct symbolize_binary *b = &list->binaries[i];
+
+		if (!b->n_wanted)
+			continue;
+		if (!has_title)
+			printf("\n  FRAMES  BEFORE     NOW  %-24s  FILE\n",
+			       "NAMED BY");
+		has_title = true;
+		printf("%8zu%8zu%8zu", b->frames, b->named_before,
+		       b->named_before + b->named);
+		print_sources(b);
+		printf("%s", safe(b->path));
+		print_note(b);
+		putchar('\n');
+	}
+}
+
+/*
+ * A JSON string, always valid UTF-8: a byte that is not safe on a terminal
+ * becomes the four characters \xNN, and a backslash before an x \x5c, as in
+ * the reports of weft.
+ */
+static void json_text(const char *text)
+{
+	static char plain[16384], out[4 * sizeof(plain)];
+	size_t n = 0;
+
+	if (!text) {
+		printf("null");
+		return;
+	}
+	for (; *text && n + 5 < sizeof(plain); text++) {
+		plain[n++] = *text;
+		if (text[0] == '\\' && text[1] == 'x') {
+			memcpy(plain + n, "x5c", 3);
+			n += 3;
+		}
+	}
+	weft_sanitize(out, sizeof(out), plain, n);
+	putchar('"');
+	for (const char *at = out; *at; at++) {
+		if (*at == '"' || *at == '\\')
+			putchar('\\');
+		putchar(*at);
+	}
+	putchar('"');
+}
+
+static void json_binary(const struct symbolize_binary *b)
+{
+	printf("{\"path\": ");
+	json_text(b->path);
+	printf(", \"build_id\": ");
+	json_text(b->build_id);
+	printf(", \"frames\": %zu, \"named_before\": %zu, \"named_now\": %zu, \"renamed\": %zu, \"state\": \"%s\"",
+	       b->frames, b->named_before, b->named_before + b->named,
+	       b->renamed, b->n_wanted ? state_words[b->state] : "named");
+	printf(", \"refused\": ");
+	json_text(b->refused);
+	printf(", \"sources\": {");
+	for (size_t i = 0; i < SYMBOLIZE_SOURCES_MAX && b->sources[i].word; i++)
+		printf("%s\"%s\": %zu", i ? ", " : "", b->sources[i].word,
+		       b->sources[i].frames);
+	printf("}}");
+}
+
+void symbolize_print_json(const struct symbolize_list *list,
+			  const struct symbolize_opts *opts)
+{
+	struct symbolize_totals t = symbolize_totals(list);
+
+	printf("{\"report\": \"symbolize\", \"weft_version\": \"%s\", \"file\": ",
+	       WEFT_VERSION);
+	json_text(opts->file);
+	printf(", \"frames\": %zu, \"named_before\": %zu, \"named_now\": %zu, \"renamed\": %zu, \"binaries\": [",
+	       t.frames, t.named_before, t.named_before + t.named, t.renamed);
+	for (size_t i = 0; i < list->n; i++) {
+		if (i)
+			printf(", ");
+		json_binary(&list->binaries[i]);
+	}
+	printf("]}\n");
+}

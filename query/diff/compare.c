@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/diff/compare.h"
+
+/* An item whose p would be above that at best is not tested: it could not be
+ * reported, and would only make it harder for others (Tarone 1990). That goes
+ * for what has too few samples, and for what too few samples lack. */
+static const double LEAST_P = 0.0025;
+
+enum {
+	/* Fewer clusters that have an item, or lack it, do not tell how it
+	 * varies. */
+	FEW_HAVING = 5
+};
+
+void compare_release(struct compare *c)
+{
+	free(c->items);
+	free(c->now);
+	free(c->open);
+	*c = (struct compare){ 0 };
+}
+
+static int make_room(struct compare *c, size_t n)
+{
+	size_t room = c->room ? c->room : 1024;
+	struct compare_item *items;
+	struct compare_now *now;
+	uint32_t *open;
+
+	while (room < n)
+		room *= 2;
+	items = reallocarray(c->items, room, sizeof(*items));
+	if (!items)
+		return -ENOMEM;
+	c->items = items;
+	now = reallocarray(c->now, room, sizeof(*now));
+	if (!now)
+		return -ENOMEM;
+	c->now = now;
+	open = reallocarray(c->open, room, sizeof(*open));
+	if (!open)
+		return -ENOMEM;
+	c->open = open;
+	memset(items + c->room, 0, (room - c->room) * sizeof(*items));
+	memset(now + c->room, 0, (room - c->room) * sizeof(*now));
+	c->room = room;
+	return 0;
+}
+
+void compare_add_all(struct compare *c, enum compare_side side,
+		     const struct tally *tally)
+{
+	tally_add(&c->set[side].all, tally);
+	c->weight_now += tally->weight;
+}
+
+/* As tally_add(), where a call would cost more than it does. */
+static inline void add(struct tally *to, const struct tally *more)
+{
+	to->count += more->count;
+	to->weight += more->weight;
+	to->weight_sq += more->weight_sq;
+	to->estimate += more->estimate;
+}
+
+int compare_add(struct compare *c, const uint32_t *items, size_t n,
+		const struct tally *tally)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct tally *to;
+
+		if (items[i] >= c->n_items) {
+			if (items[i] >= c->room &&
+			    make_room(c, (size_t)items[i] + 1))
+				return -ENOMEM;
+			c->n_items = (size_t)items[i] + 1;
+		}
+		to = &c->now[items[i]].tally[COMPARE_TOTAL];
+		if (!to->count)
+			c->open[c->n_open++] = items[i];
+		add(to, tally);
+	}
+	if (n)
+		add(&c->now[items[0]].tally[COMPARE_SELF], tally);
+	return 0;
+}
+
+static void end_part(struct compare_part *part, const struct tally *now,
+		     double n, double exposure)
+{
+	double k = now->weight;
+
+	add(&part->tally, now);
+	if (k <= 0)
+		return;
+	part->k_sq += k * k;
+	part->kn += k * n;
+	part->ke += k * exposure;
+	part->having++;
+	part->nothing_else += k >= n * (1 - 1e-9);
+}
+
+void compare_end_cluster(struct compare *c, enum compare_side side,
+			 double exposure)
+{
+	struct compare_set *set = &c->set[side];
+	double n = c->weight_now;
+
+	for (; c->n_open; c->n_open--) {
+		uint32_t at = c->open[c->n_open - 1];
+
+		for (int kind = 0; kind < COMPARE_KINDS; kind++)
+			if (c->now[at].tally[kind].count)
+				end_part(&c->items[at].part[kind][side],
+					 &c->now[at].tally[kind], n, exposure);
+		c->now[at] = (struct compare_now){ 0 };
+	}
+	set->clusters++;
+	set->sampled += n > 0;
+	set->n_sq += n * n;
+	set->exposure += exposure;
+	set->exposure_sq += exposure * exposure;
+	c->weight_now = 0;
+}
+
+/* As many independent samples of equal weight there are (Kish 1965). */
+static double samples_of(const struct tally *t)
+{
+	return t->weight_sq > 0 ? t->weight * t->weight / t->weight_sq : 0;
+}
+
+/* The variance of a share between clusters, around a share that is taken for
+ * true: the linearised ratio. */
+static double between(const struct compare_part *part,
+		      const struct compare_set *set, double share)
+{
+	return set->sampled / (set->sampled - 1) *
+	       (part->k_sq - 2 * share * part->kn + share * share * set->n_sq) /
+	       (set->all.weight * set->all.weight);
+}
+
+/* The variance that independent samples would have. */
+static double independent(const struct compare_set *set, double share)
+{
+	return share * (1 - share) / samples_of(&set->all);
+}
+
+static double effect_of(const struct compare_part *part,
+			const struct compare_set *set, double share)
+{
+	double base = independent(set, share);
+
+	return base > 0 ? between(part, set, share) / base : 1;
+}
+
+static double pooled_share(const struct compare *c,
+			   const struct compare_part *part)
+{
+	double n1 = samples_of(&c->set[0].all), n2 = samples_of(&c->set[1].all);
+
+	return (n1 * tally_share(&part[0].tally, &c->set[0].all) +
+		n2 * tally_share(&part[1].tally, &c->set[1].all)) /
+	       (n1 + n2);
+}
+
+/* How much more than independent samples vary, over all items. */
+static void find_effects(struct compare *c, enum compare_kind kind)
+{
+	double seen[COMPARE_SIDES] = { 0 }, base[COMPARE_SIDES] = { 0 };
+
+	for (size_t i = 0; i < c->n_items; i++) {
+		const struct compare_part *part = c->items[i].part[kind];
+		double share = pooled_share(c, part);
+
+		for (int side = 0; side < COMPARE_SIDES && share > 0; side++) {
+			seen[side] +=
+				between(&part[side], &c->set[side], share);
+			base[side] += independent(&c->set[side], share);
+		}
+	}
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		c->set[side].effect[kind] =
+			base[side] > 0 ? fmax(1, seen[side] / base[side]) : 1;
+}
+
+static bool is_rare(const struct compare_part *part,
+		    const struct compare_set *set)
+{
+	return fmin(part->having, set->sampled - part->nothing_else) <
+	       FEW_HAVING;
+}
+
+/*
+ * By what the number of samples on a side is to be divided, for the interval:
+ * as for the test, but around the side's own share. Where too few clusters
+ * have the item to tell, it is taken to vary as on the other side; where these
+ * do not tell either, each cluster is one observation.
+ */
+static double interval_effect(const struct compare *c, enum compare_kind kind,
+			      const struct compare_part *part, int side)
+{
+	const struct compare_set *set = &c->set[side], *other = &c->set[!side];
+	double own = effect_of(&part[side], set,
+			       tally_share(&part[side].tally, &set->all));
+	double effect = fmax(set->effect[kind], own);
+
+	if (!is_rare(&part[side], set))
+		return effect;
+	if (is_rare(&part[!side], other))
+		return fmax(effect, set->n_sq / set->all.weight_sq);
+	return fmax(effect,
+		    effect_of(&part[!side], other,
+			      tally_share(&part[!side].tally, &other->all)));
+}
+
+static void find_difference(const struct compare *c, enum compare_kind kind,
+			    const struct compare_part *part,
+			    struct compare_answer *to)
+{
+	struct stats_interval in[COMPARE_SIDES];
+
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		const struct compare_set *set = &c->set[side];
+		double n = samples_of(&set->all) /
+			   interval_effect(c, kind, part, side);
+
+		in[side] = stats_share_at(to->share[side] * n, n, set->student);
+	}
+	to->difference_in =
+		compare_difference(to->share[1], in[1], to->share[0], in[0]);
+}
+
+/*
+ * p of an item, in effective numbers of samples: divided by the design effect
+ * of the item and that of its side, whichever is more (Rao, Scott 1981).
+ */
+static void test(const struct compare *c, enum compare_kind kind,
+		 const struct compare_part *part, struct compare_answer *to)
+{
+	double share = pooled_share(c, part);
+	double k[COMPARE_SIDES], n[COMPARE_SIDES], few;
+
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		const struct compare_set *set = &c->set[side];
+		double effect = fmax(set->effect[kind],
+				     effect_of(&part[side], set, share));
+
+		n[side] = samples_of(&set->all) / effect;
+		k[side] = to->share[side] * n[side];
+	}
+	few = fmin(k[0] + k[1], n[0] + n[1] - k[0] - k[1]);
+	if (compare_least_p(few, n[0] / (n[0] + n[1])) > LEAST_P) {
+		to->rule = COMPARE_FEW_SAMPLES;
+		return;
+	}
+	to->p = compare_mid_p(k[0], n[0], k[1], n[1]);
+}
+
+/* How much more than Poisson's the counts of clusters vary. */
+static double dispersion(const struct compare_part *part,
+			 const struct compare_set *set)
+{
+	double each = part->tally.weight / set->exposure;
+	double spread = part->k_sq - 2 * each * part->ke +
+			each * each * set->exposure_sq;
+
+	if (part->tally.weight_sq <= 0 || set->clusters < 2)
+		return 1;
+	return fmax(1, set->clusters / (set->clusters - 1) * spread /
+			       part->tally.weight_sq);
+}
+
+/* Rates, and the limits of their ratio: of counts divided by how much more they
+ * vary than Poisson's. */
+static void find_rates(const struct compare *c, const struct compare_part *part,
+		       struct compare_answer *to)
+{
+	double k[COMPARE_SIDES], exposure[COMPARE_SIDES], more = 1;
+
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		more = fmax(more, dispersion(&part[side], &c->set[side]));
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		const struct compare_set *set = &c->set[side];
+		const struct tally *t =
+			part[side].tally.count ? &part[side].tally : &set->all;
+		double each = t->estimate / samples_of(t);
+
+		to->rate[side] = part[side].tally.estimate / set->exposure;
+		k[side] = samples_of(&part[side].tally) / more;
+		exposure[side] = set->exposure / (each * more);
+	}
+	to->ratio = compare_ratio(k[1], exposure[1], k[0], exposure[0]);
+}
+
+static enum compare_rule rule_of(const struct compare *c)
+{
+	enum compare_rule rule = COMPARE_SAID;
+
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		if (c->set[side].all.count == 0)
+			return COMPARE_NO_SAMPLES;
+		if (c->set[side].sampled < c->least_clusters)
+			rule = COMPARE_FEW_CLUSTERS;
+	}
+	return rule;
+}
+
+static void answer(struct compare *c, struct compare_item *item,
+		   enum compare_kind kind)
+{
+	const struct compare_part *part = item->part[kind];
+	struct compare_answer *to = &item->answer[kind];
+
+	*to = (struct compare_answer){ .rule = c->rule };
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		const struct compare_set *set = &c->set[side];
+		struct stats_clusters clusters = {
+			.m = set->sampled,
+			.n_sq = set->n_sq,
+			.k_sq = part[side].k_sq,
+			.kn = part[side].kn,
+			.having = part[side].having,
+			.nothing_else = part[side].nothing_else,
+		};
+
+		to->share[side] = tally_share(&part[side].tally, &set->all);
+		to->share_in[side] =
+			c->rule == COMPARE_SAID
+				? stats_share_clustered(&part[side].tally,
+							&set->all, &clusters)
+				: tally_share_interval(&part[side].tally,
+						       &set->all);
+		if (set->exposure > 0)
+			to->rate[side] =
+				part[side].tally.estimate / set->exposure;
+	}
+	to->difference = to->share[1] - to->share[0];
+	if (to->rule != COMPARE_SAID)
+		return;
+	if (part[0].tally.count + part[1].tally.count == 0)
+		to->rule = COMPARE_FEW_SAMPLES;
+	else
+		test(c, kind, part, to);
+	if (to->rule != COMPARE_SAID)
+		return;
+	find_difference(c, kind, part, to);
+	find_rates(c, part, to);
+}
+
+/* q of all that were tested; the number of tests. */
+static int adjust(struct compare *c, enum compare_kind kind)
+{
+	double *p = calloc(c->n_items + 1, sizeof(*p));
+	size_t n = 0;
+	int rc;
+
+	if (!p)
+		return -ENOMEM;
+	for (size_t i = 0; i < c->n_items; i++)
+		if (c->items[i].answer[kind].rule == COMPARE_SAID)
+			p[n++] = c->items[i].answer[kind].p;
+	c->tests[kind] = (double)n;
+	rc = compare_adjust(p, p, n);
+	n = 0;
+	for (size_t i = 0; i < c->n_items && !rc; i++)
+		if (c->items[i].answer[kind].rule == COMPARE_SAID)
+			c->items[i].answer[kind].q = p[n++];
+	free(p);
+	return rc;
+}
+
+int compare_finish(struct compare *c)
+{
+	int rc = 0;
+
+	c->rule = rule_of(c);
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		c->set[side].student = stats_student(c->set[side].sampled - 1);
+	for (int kind = 0; kind < COMPARE_KINDS && !rc; kind++) {
+		if (c->rule == COMPARE_SAID)
+			find_effects(c, kind);
+		for (size_t i = 0; i < c->n_items; i++)
+			answer(c, &c->items[i], kind);
+		rc = adjust(c, kind);
+	}
+	return rc;
+}
+
+double compare_least_difference(const struct compare *c, enum compare_kind kind,
+				double share)
+{
+	const struct compare_set *set = c->set;
+
+	return compare_detectable(
+		share, samples_of(&set[1].all) / set[1].effect[kind],
+		samples_of(&set[0].all) / set[0].effect[kind], c->tests[kind]);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Two sets of samples against each other, item by item: an item is a function
+ * or a stack. What is said is about the program, not about these recordings:
+ * samples come in clusters (blocks of time, or requests) whose own samples are
+ * alike, so that only how clusters vary tells what another recording would
+ * show.
+ *
+ * Zero it, add the clusters of both sides one after the other, finish, read
+ * the answers. No SQL, no names.
+ */
+#ifndef WEFT_COMPARE_H
+#define WEFT_COMPARE_H
+
+#include "query/diff/compare_stats.h"
+#include "store/weft.h"
+
+enum compare_kind {
+	COMPARE_SELF, /* the item was the innermost */
+	COMPARE_TOTAL,
+	COMPARE_KINDS
+};
+
+enum compare_side {
+	COMPARE_FIRST, /* what it is compared with */
+	COMPARE_SECOND,
+	COMPARE_SIDES
+};
+
+enum {
+	COMPARE_FEW_BLOCKS = 10,
+	COMPARE_FEW_REQUESTS = 50
+};
+
+/* The rule by which nothing is said. */
+enum compare_rule {
+	COMPARE_SAID,
+	COMPARE_NO_SAMPLES,   /* on one side */
+	COMPARE_FEW_CLUSTERS, /* on one side */
+	COMPARE_FEW_SAMPLES   /* that have the item, or that lack it: no p could
+				 be small enough */
+};
+
+/* What an item had on one side. */
+struct compare_part {
+	struct tally tally;
+	/* Sums over clusters: its weights k_i, those n_i of all, exposures. */
+	double k_sq, kn, ke;
+	double having, nothing_else; /* clusters with k_i > 0, k_i = n_i */
+};
+
+struct compare_answer {
+	double share[COMPARE_SIDES];
+	/* Of the program; with COMPARE_NO_SAMPLES and COMPARE_FEW_CLUSTERS of
+	 * these samples. */
+	struct stats_interval share_in[COMPARE_SIDES];
+	double difference; /* of shares: second - first */
+	struct stats_interval difference_in;
+	double p, q;                 /* q: adjusted for all that were tested */
+	double rate[COMPARE_SIDES];  /* estimate by exposure */
+	struct stats_interval ratio; /* of rates: second / first */
+	enum compare_rule rule;      /* else than COMPARE_SAID: no interval of a
+					difference or ratio, no p, no q */
+};
+
+struct compare_item {
+	struct compare_part part[COMPARE_KINDS][COMPARE_SIDES];
+	struct compare_answer answer[COMPARE_KINDS];
+};
+
+/* What an item has in the cluster at hand; apart from the rest, so that what
+ * is touched for each sample is small. */
+struct compare_now {
+	struct tally tally[COMPARE_KINDS];
+};
+
+/* One of the two sets. */
+struct compare_set {
+	struct tally all;
+	double clusters; /* with samples or without */
+	double sampled;  /* of them have samples */
+	double n_sq;     /* sum n_i^2 */
+	double exposure, exposure_sq;
+	double effect[COMPARE_KINDS]; /* design effect, over all items */
+	double student;
+};
+
+struct compare {
+	double least_clusters; /* input: with fewer nothing is said */
+	struct compare_set set[COMPARE_SIDES];
+	struct compare_item *items; /* owned */
+	struct compare_now *now;    /* owned; parallel to items */
+	size_t n_items, room;
+	uint32_t *open; /* owned: items that have some now; room for all */
+	size_t n_open;
+	double weight_now; /* of the cluster at hand */
+	double tests[COMPARE_KINDS];
+	enum compare_rule rule; /* of all items */
+};
+
+void compare_release(struct compare *c);
+
+/* Count a sample, or several alike, in the cluster at hand of a side. */
+void compare_add_all(struct compare *c, enum compare_side side,
+		     const struct tally *tally);
+
+/* The items that they were on, each once; the first is the innermost. Returns 0
+ * or -ENOMEM. tally has a count of at least 1. */
+int compare_add(struct compare *c, const uint32_t *items, size_t n,
+		const struct tally *tally);
+
+/* The cluster at hand is over. exposure: how long it was, in any unit, or 1 of
+ * a request. */
+void compare_end_cluster(struct compare *c, enum compare_side side,
+			 double exposure);
+
+/* Fill the answers, and what is said of all. Returns 0 or -ENOMEM. */
+int compare_finish(struct compare *c) MUST_CHECK;
+
+/* The smallest difference to a share that would have been found. */
+double compare_least_difference(const struct compare *c, enum compare_kind kind,
+				double share);
+
+#endif
