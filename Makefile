@@ -163,8 +163,8 @@ JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 check:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) $(JOBS) --no-print-directory tests
-	$(Q)$(PROVE) -j2 $(UNIT) $(CLI)
-	$(Q)$(PROVE) -j2 $(LIVE)
+	$(Q)$(PROVE) -j4 $(UNIT) $(CLI)
+	$(Q)$(PROVE) -j3 $(LIVE)
 	$(Q)$(PROVE) $(ALONE)
 
 # The user-space suite under AddressSanitizer and UBSan.
@@ -189,6 +189,7 @@ check-long: check
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
 		FAULTS=all $(PROVE) $(B)/tests/t_query_simulation \
+		$(B)/tests/t_collector_elf_dwarf \
 		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh tests/live/35-jit-code.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
