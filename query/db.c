@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "query/db.h"
+#include "query/progress.h"
 #include "store/store.h"
 
 enum {
@@ -19,6 +20,7 @@ struct db {
 	sqlite3 *sql;                        /* owned */
 	char *path;                          /* owned */
 	sqlite3_stmt *stmt[QUERY_SQL_COUNT]; /* owned, NULL until first use */
+	struct progress progress;
 };
 
 /* SQLite's result as one of our codes; never 0. */
@@ -309,10 +311,16 @@ fail:
 	return rc;
 }
 
+void db_show_progress(struct db *db)
+{
+	progress_begin(&db->progress, db->sql, db->path);
+}
+
 void db_release(struct db *db)
 {
 	size_t i;
 
+	progress_end(&db->progress, db->sql);
 	for (i = 0; i < QUERY_SQL_COUNT; i++)
 		sqlite3_reset(db->stmt[i]);
 	sqlite3_exec(db->sql, "ROLLBACK", NULL, NULL, NULL);
@@ -324,6 +332,7 @@ void db_close(struct db *db)
 
 	if (!db)
 		return;
+	progress_end(&db->progress, db->sql);
 	for (i = 0; i < QUERY_SQL_COUNT; i++)
 		sqlite3_finalize(db->stmt[i]);
 	sqlite3_close(db->sql);

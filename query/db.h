@@ -27,6 +27,10 @@ struct db;
  */
 int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
 
+/* Show on a terminal that reading goes on, until db_release() or db_close():
+ * for who prints nothing before. */
+void db_show_progress(struct db *db);
+
 /* path, or if that is NULL $WEFT_DB, else "weft.db"; borrowed. */
 const char *db_choose(const char *path);
 

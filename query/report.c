@@ -26,6 +26,7 @@ int report_open(struct report *r, const struct cli_common *common,
 	rc = db_open(&r->db, file ? file : common->input, err);
 	if (rc)
 		return rc;
+	db_show_progress(r->db);
 	rc = range_find(&r->range, r->db, common, err);
 	if (rc)
 		return rc;

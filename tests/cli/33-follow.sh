@@ -99,8 +99,39 @@ words() {
 	expect 1
 }
 
+# A look that takes long says so on a terminal, and nowhere else; the line is
+# gone before the answer.
+progress() {
+	recording weft.db "DROP TABLE stack_total; CREATE VIEW stack_total AS
+		WITH RECURSIVE slow(n) AS (SELECT 1 UNION ALL SELECT n + 1
+		  FROM slow WHERE n < 15000000)
+		SELECT 1 AS event_id, 1 AS process_id, 4 AS stack_id,
+		  count(*) AS count, count(*) AS value FROM slow"
+	python3 - "$weft" >seen 2>err <<-'END'
+	import os, pty, subprocess, sys
+	pid, fd = pty.fork()
+	if pid == 0:
+	    os.execv(sys.argv[1], [sys.argv[1], "top"])
+	data = b""
+	try:
+	    while chunk := os.read(fd, 65536):
+	        data += chunk
+	except OSError:
+	    pass
+	os.waitpid(pid, 0)
+	shown = data.rfind(b"\rreading 'weft.db': ")
+	print(shown >= 0, b"\r\033[K" in data[shown + 1:],
+	      data.find(b"FUNCTION") > shown)
+	plain = subprocess.run([sys.argv[1], "top"], capture_output=True)
+	print(b"reading" in plain.stdout + plain.stderr, plain.returncode)
+	END
+	is seen 'True True True
+False 0'
+}
+
 it "a block for each change, the last when the recording has ended" ends_cleanly
 it "it ends where the recorder was killed" is_killed
 it "it waits for a recording that is too young" too_young
 it "an ended recording is one block; wrong words are refused" words
+it "a look that takes long says so, on a terminal" progress
 finish

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "query/progress.h"
+#include "store/weft.h"
+
+enum {
+	STEPS = 100000, /* of SQLite's machine, a few ms */
+};
+
+static const double silent_s = 1, again_s = 0.2;
+
+static double now_s(void)
+{
+	struct timespec now = { 0 };
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static int on_steps(void *ctx)
+{
+	struct progress *p = ctx;
+	double now = now_s();
+	char name[256];
+
+	if (now - p->began_s < silent_s || now - p->shown_s < again_s)
+		return 0;
+	weft_sanitize(name, sizeof(name), p->path, strlen(p->path));
+	fprintf(stderr, "\rreading '%s': %.0f s\033[K", name, now - p->began_s);
+	p->shown_s = now;
+	p->is_shown = true;
+	return 0;
+}
+
+void progress_begin(struct progress *p, sqlite3 *db, const char *path)
+{
+	*p = (struct progress){ .path = path, .began_s = now_s() };
+	if (isatty(STDERR_FILENO))
+		sqlite3_progress_handler(db, STEPS, on_steps, p);
+}
+
+void progress_end(struct progress *p, sqlite3 *db)
+{
+	if (db)
+		sqlite3_progress_handler(db, 0, NULL, NULL);
+	if (p->is_shown)
+		fputs("\r\033[K", stderr);
+	p->is_shown = false;
+}
