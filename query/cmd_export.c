@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* weft export: a recording's stacks in formats that others read. */
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "query/cmd.h"
 #include "query/export/export.h"
+#include "query/output.h"
 
 struct export_opts {
 	struct cli_common common;
@@ -84,6 +85,17 @@ double export_value(const struct profile_sample *s)
 	return (double)s->value * s->weight;
 }
 
+int64_t export_whole(double exact, double *carry)
+{
+	double rounded = round(exact + *carry);
+
+	/* More than a number of 64 bits is damage, and owes nothing. */
+	if (!(fabs(rounded) < 0x1p63))
+		return INT64_MAX;
+	*carry += exact - rounded;
+	return (int64_t)rounded;
+}
+
 void export_event_type(const struct export *x, char out[64])
 {
 	const char *name = x->report->range.event;
@@ -99,6 +111,19 @@ void export_event_type(const struct export *x, char out[64])
 const char *export_event_unit(const struct export *x)
 {
 	return !strcmp(x->report->range.unit, "ns") ? "nanoseconds" : "count";
+}
+
+const char *export_mapping_name(const struct frames_binary *b)
+{
+	return b->kind == FRAMES_KERNEL ? "[kernel.kallsyms]" : b->path;
+}
+
+void export_ledger_text(const struct ledger_entry *e, char out[64])
+{
+	if (e->is_measured)
+		snprintf(out, 64, "%s=%" PRIu64, e->name, e->count);
+	else
+		snprintf(out, 64, "%s: not measured", e->name);
 }
 
 int export_no_memory(const struct export *x, struct weft_err *err)
@@ -164,34 +189,14 @@ static int check_any(const struct export *x, struct weft_err *err)
 			 x->shape ? "" : "; detail may have been off");
 }
 
-static int output_failed(const char *path, int code, struct weft_err *err)
-{
-	return weft_fail(err, code, "cannot write '%s': %s", path,
-			 strerror(-code));
-}
-
 static int write_file(struct export *x, const struct format *format,
 		      const char *path, struct weft_err *err)
 {
-	struct stat st;
-	int code, rc;
+	int rc = output_open(&x->to, path, err);
 
-	x->to = fopen(path, "we");
-	if (!x->to) {
-		code = -errno;
-		return weft_fail(err, code, "cannot create '%s': %s", path,
-				 strerror(-code));
-	}
-	rc = format->write(x, err);
-	code = ferror(x->to) ? -EIO : 0;
-	if (fclose(x->to))
-		code = -errno;
-	if (!rc && code)
-		rc = output_failed(path, code, err);
-	/* half an export is none */
-	if (rc && !stat(path, &st) && S_ISREG(st.st_mode))
-		(void)unlink(path);
-	return rc;
+	if (rc)
+		return rc;
+	return output_close(x->to, path, format->write(x, err), err);
 }
 
 /* Into a file without a name first: a failure gives no half export, and a slow
@@ -213,7 +218,9 @@ static int write_stdout(struct export *x, const struct format *format,
 	}
 	rc = format->write(x, err);
 	if (!rc && (fflush(x->to) || ferror(x->to)))
-		rc = output_failed("a temporary file", -EIO, err);
+		rc = weft_fail(err, -EIO,
+			       "cannot write a temporary file; name one to "
+			       "write to with -o");
 	if (!rc) {
 		db_release(x->report->db);
 		rewind(x->to);

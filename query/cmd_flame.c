@@ -7,6 +7,7 @@
 
 #include "query/cmd.h"
 #include "query/flame/page.h"
+#include "query/output.h"
 
 struct flame_opts {
 	struct cli_common common;
@@ -67,26 +68,12 @@ static int write_to(const struct flame_load *l, bool as_json, FILE *to,
 static int write_file(const struct flame_load *l, bool as_json,
 		      const char *path, struct weft_err *err)
 {
-	FILE *to = fopen(path, "we");
-	int code;
+	FILE *to;
+	int rc = output_open(&to, path, err);
 
-	if (!to) {
-		code = -errno;
-		return weft_fail(err, code, "cannot create '%s': %s", path,
-				 strerror(-code));
-	}
-	code = write_to(l, as_json, to, err);
-	if (code) {
-		fclose(to);
-		return code;
-	}
-	code = ferror(to) ? -EIO : 0;
-	if (fclose(to))
-		code = -errno;
-	if (code)
-		return weft_fail(err, code, "cannot write '%s': %s", path,
-				 strerror(-code));
-	return 0;
+	if (rc)
+		return rc;
+	return output_close(to, path, write_to(l, as_json, to, err), err);
 }
 
 static int run(struct flame_load *l, const struct flame_opts *opts,

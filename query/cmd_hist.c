@@ -101,8 +101,8 @@ static int load_slices(struct slices *s, const struct report *r, int64_t pid,
 		rc = ask(r, i, pid, QUERY_SQL_HIST_INTERVALS, &stmt, err);
 		while (!rc && (rc = db_step(r->db, stmt, err)) > 0) {
 			one = (struct slice){
-				.start_ns = sqlite3_column_int64(stmt, 0),
-				.end_ns = sqlite3_column_int64(stmt, 1),
+				.start_ns = db_time(stmt, 0),
+				.end_ns = db_time(stmt, 1),
 				.count =
 					(uint64_t)sqlite3_column_int64(stmt, 2),
 				.value = sqlite3_column_double(stmt, 3),
@@ -231,15 +231,18 @@ static void add_value(struct counts *c, double value, double weight)
 {
 	int bucket = 0;
 
-	if (value >= 1)
+	if (value >= 0x1p63)
+		bucket = BUCKETS - 1;
+	else if (value >= 1)
 		bucket = 2 + ilogb(value);
 	else if (value >= 0)
 		bucket = 1;
-	if (bucket >= BUCKETS)
-		bucket = BUCKETS - 1;
 	c->of[bucket] += weight;
 	c->n++;
 }
+
+/* More of anything is damage; sums of it stay exact. */
+static const double MOST = 1e15;
 
 static int to_histogram(const struct counts *c, struct histogram *h,
 			struct weft_err *err)
@@ -248,7 +251,7 @@ static int to_histogram(const struct counts *c, struct histogram *h,
 
 	for (i = 0; i < BUCKETS; i++)
 		if (c->of[i] >= 0.5 &&
-		    histogram_add(h, i, (uint64_t)llround(c->of[i])))
+		    histogram_add(h, i, (uint64_t)fmin(round(c->of[i]), MOST)))
 			return weft_fail(err, -ENOMEM, "out of memory");
 	if (!h->total)
 		return weft_fail(err, -ENODATA, "there is nothing to draw");
@@ -403,7 +406,7 @@ static int run_length(const struct hist_opts *opts, int64_t pid,
 		rc = ask(&r, i, pid, QUERY_SQL_HIST_LENGTHS, &stmt, err);
 		while (!rc && (rc = db_step(r.db, stmt, err)) > 0) {
 			add_value(&counts, sqlite3_column_double(stmt, 2),
-				  sqlite3_column_double(stmt, 1) *
+				  db_weight(stmt, 1) *
 					  ledger_factor(&r.ledger,
 							sqlite3_column_int64(
 								stmt, 0)));

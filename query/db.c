@@ -16,6 +16,9 @@ enum {
 	BUSY_MS = 2000
 };
 
+/* Squares of it, and sums of these, are numbers. */
+static const double WEIGHT_MAX = 1e100;
+
 struct db {
 	sqlite3 *sql;                        /* owned */
 	char *path;                          /* owned */
@@ -63,6 +66,21 @@ void db_copy_word(sqlite3_stmt *stmt, int column, char *out, size_t size)
 			*out = '?';
 }
 
+int64_t db_time(sqlite3_stmt *stmt, int column)
+{
+	const int64_t most = INT64_MAX / 2;
+	int64_t ns = sqlite3_column_int64(stmt, column);
+
+	return ns < 0 ? 0 : ns < most ? ns : most;
+}
+
+double db_weight(sqlite3_stmt *stmt, int column)
+{
+	double weight = sqlite3_column_double(stmt, column);
+
+	return weight >= 0 && weight <= WEIGHT_MAX ? weight : 0;
+}
+
 int db_fail(struct db *db, const char *doing, struct weft_err *err)
 {
 	int code = to_errno(sqlite3_extended_errcode(db->sql));
@@ -76,17 +94,46 @@ int db_fail(struct db *db, const char *doing, struct weft_err *err)
 			 sqlite3_errmsg(db->sql));
 }
 
-/* What the file itself says, before SQLite is let near it. */
-static int check_file(const char *path, struct weft_err *err)
+/* Open a file to look at it. O_NONBLOCK: a FIFO of that name must not hang us.
+ */
+static int open_any(const char *path)
+{
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+static bool begins_as_sqlite(int fd)
 {
 	static const char magic[] = "SQLite format 3";
 	char head[sizeof(magic)];
-	struct stat st;
-	ssize_t n;
-	int code, fd;
 
-	/* O_NONBLOCK: a FIFO of that name must not hang us */
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return pread(fd, head, sizeof(head), 0) == sizeof(head) &&
+	       !memcmp(head, magic, sizeof(magic));
+}
+
+bool db_is_there(const char *path)
+{
+	bool is_there = false;
+	struct stat st;
+	int fd;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode))
+		return false;
+	fd = open_any(path);
+	if (fd >= 0) {
+		is_there = begins_as_sqlite(fd);
+		close(fd);
+	}
+	return is_there;
+}
+
+/* What the file itself says, before SQLite is let near it. */
+static int check_file(const char *path, struct weft_err *err)
+{
+	struct stat st;
+	int code, fd;
+	bool is_sqlite;
+
+	fd = open_any(path);
 	if (fd < 0) {
 		code = -errno;
 		return weft_fail(err, code, "cannot open '%s': %s%s", path,
@@ -101,9 +148,9 @@ static int check_file(const char *path, struct weft_err *err)
 		return weft_fail(err, -EINVAL,
 				 "cannot open '%s': not a regular file", path);
 	}
-	n = read(fd, head, sizeof(head));
+	is_sqlite = begins_as_sqlite(fd);
 	close(fd);
-	if (n != sizeof(head) || memcmp(head, magic, sizeof(magic)))
+	if (!is_sqlite)
 		return weft_fail(err, -EINVAL,
 				 "cannot open '%s': not a weft recording (not "
 				 "an SQLite file)",

@@ -31,6 +31,9 @@ int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
  * for who prints nothing before. */
 void db_show_progress(struct db *db);
 
+/* Is there an SQLite file of that name, of weft or not? */
+bool db_is_there(const char *path);
+
 /* path, or if that is NULL $WEFT_DB, else "weft.db"; borrowed. */
 const char *db_choose(const char *path);
 
@@ -62,6 +65,13 @@ void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
  * else a file may have there reads '?'. */
 void db_copy_word(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);
+
+/* A time, or a length of time: what no clock tells (damage) is brought between
+ * 0 and 146 years, so that neither a difference nor a sum of two overflows. */
+int64_t db_time(struct sqlite3_stmt *stmt, int column);
+
+/* A weight, or what such add up to: what is none (damage) reads 0. */
+double db_weight(struct sqlite3_stmt *stmt, int column);
 
 /* Fill err with what SQLite last said about this file. */
 int db_fail(struct db *db, const char *doing, struct weft_err *err);

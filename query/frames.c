@@ -91,7 +91,7 @@ static uint32_t find(const void *rows, size_t n, size_t size, int64_t id)
 static char *copy(sqlite3_stmt *stmt, int column, bool *failed)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
-	char *own = text ? strdup(text) : NULL;
+	char *own = text ? strndup(text, FRAMES_NAME_MAX) : NULL;
 
 	if (text && !own)
 		*failed = true;
@@ -234,7 +234,8 @@ static int add_made(struct frames *f, uint32_t frame, const char *name)
 	if (f->frames[frame].in_kernel && size > 4 &&
 	    !strcmp(name + size - 4, "_[k]"))
 		size -= 4;
-	n->name = strndup(name, size);
+	n->name =
+		strndup(name, size < FRAMES_NAME_MAX ? size : FRAMES_NAME_MAX);
 	if (!n->name)
 		return -ENOMEM;
 	return add_level(f, frame, (uint32_t)(f->n_functions - 1), 0);
@@ -293,8 +294,10 @@ static int load_levels(struct frames *f, struct db *db, uint32_t frame,
 	while ((rc = db_step(db, stmt, err)) > 0) {
 		function = find_function(f, n_functions,
 					 sqlite3_column_int64(stmt, 0));
-		if (function == NONE)
-			continue; /* damage: as if it had no such level */
+		/* damage: as if it had no such level */
+		if (function == NONE ||
+		    f->frames[frame].n_levels == FRAMES_LEVELS_MAX)
+			continue;
 		if (add_level(f, frame, function, column_line(stmt, 1)))
 			return out_of_memory(db, err);
 	}

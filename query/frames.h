@@ -16,7 +16,11 @@
 #include "query/db.h"
 
 enum {
-	FRAMES_DEPTH_MAX = 4096, /* frames of a stack; more are cut off */
+	/* No recorder stores more: what a file has beyond is cut off, for a
+	 * stack has each name as often as it likes. */
+	FRAMES_DEPTH_MAX = 4096, /* frames of a stack */
+	FRAMES_LEVELS_MAX = 32,  /* functions of a frame */
+	FRAMES_NAME_MAX = 16384, /* bytes of a name */
 	FRAMES_NONE = -1
 };
 

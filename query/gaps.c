@@ -80,7 +80,7 @@ static struct gap *gap_at(const struct gaps *g, int64_t thread_id, int64_t ns)
 
 static void add(const struct gaps *g, sqlite3_stmt *stmt)
 {
-	int64_t end_ns = sqlite3_column_int64(stmt, 1);
+	int64_t end_ns = db_time(stmt, 1);
 	const char *event = (const char *)sqlite3_column_text(stmt, 2);
 	double length = sqlite3_column_double(stmt, 3);
 	struct gap *gap = gap_at(g, sqlite3_column_int64(stmt, 0), end_ns);
@@ -96,7 +96,7 @@ static void add(const struct gaps *g, sqlite3_stmt *stmt)
 	/* It began before the last sample only by the error of clocks. */
 	if (length > (double)(end_ns - gap->from_ns))
 		length = (double)(end_ns - gap->from_ns);
-	length *= sqlite3_column_double(stmt, 4);
+	length *= db_weight(stmt, 4);
 	if (!strcmp(event, "off-cpu"))
 		in->blocked_ns += length;
 	else

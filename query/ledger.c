@@ -118,13 +118,15 @@ static int load_sums(struct ledger *l, struct db *db, const struct range *r,
 {
 	struct ledger_entry *e;
 	sqlite3_stmt *stmt;
+	const char *name;
 	int rc;
 
 	rc = range_query(r, part, db, QUERY_SQL_LEDGER_SUMS, &stmt, err);
 	if (rc)
 		return rc;
 	while ((rc = db_step(db, stmt, err)) > 0) {
-		e = entry_for(l, (const char *)sqlite3_column_text(stmt, 0));
+		name = (const char *)sqlite3_column_text(stmt, 0);
+		e = name ? entry_for(l, name) : NULL;
 		if (!e)
 			continue;
 		e->count += (uint64_t)sqlite3_column_int64(stmt, 1);
@@ -233,10 +235,9 @@ struct tally ledger_tally(const struct ledger *l, sqlite3_stmt *stmt,
 
 	return (struct tally){
 		.count = (uint64_t)sqlite3_column_int64(stmt, column + 1),
-		.weight = factor * sqlite3_column_double(stmt, column + 2),
-		.weight_sq = factor * factor *
-			     sqlite3_column_double(stmt, column + 3),
-		.estimate = factor * sqlite3_column_double(stmt, column + 4),
+		.weight = factor * db_weight(stmt, column + 2),
+		.weight_sq = factor * factor * db_weight(stmt, column + 3),
+		.estimate = factor * db_weight(stmt, column + 4),
 	};
 }
 

@@ -36,14 +36,17 @@ static void add(char *line, const char *fmt, ...)
 
 static void add(char *line, const char *fmt, ...)
 {
-	size_t used = strlen(line);
+	size_t used = strlen(line), at = used;
 	va_list ap;
+	int size;
 
 	if (used + 2 < LINE_BYTES && used)
-		used += (size_t)snprintf(line + used, LINE_BYTES - used, ", ");
+		at += (size_t)snprintf(line + at, LINE_BYTES - at, ", ");
 	va_start(ap, fmt);
-	vsnprintf(line + used, LINE_BYTES - used, fmt, ap);
+	size = vsnprintf(line + at, LINE_BYTES - at, fmt, ap);
 	va_end(ap);
+	if (size < 0 || (size_t)size >= LINE_BYTES - at)
+		line[used] = '\0';
 }
 
 /* A name of the file's, safe on a terminal. */
@@ -117,7 +120,7 @@ static int load_requests(struct found *f, struct db *db, struct weft_err *err)
 		return rc;
 	f->requests = sqlite3_column_int64(stmt, 0);
 	f->only_spans = sqlite3_column_int64(stmt, 1);
-	db_copy_text(stmt, 2, f->trace, sizeof(f->trace));
+	db_copy_word(stmt, 2, f->trace, sizeof(f->trace));
 	return 0;
 }
 

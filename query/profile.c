@@ -62,11 +62,11 @@ static void read_sample(struct profile_sample *s, sqlite3_stmt *stmt,
 	};
 	if (form == PROFILE_SHAPE)
 		return;
-	s->weight = sqlite3_column_double(stmt, 8);
+	s->weight = db_weight(stmt, 8);
 	s->tid = sqlite3_column_int64(stmt, 9);
 	s->thread = text(stmt, 10);
 	s->cpu = sqlite3_column_int64(stmt, 11);
-	s->unix_ns = sqlite3_column_int64(stmt, 12);
+	s->unix_ns = db_time(stmt, 12);
 	s->trace = id(stmt, 13, TRACE_BYTES);
 	s->span = id(stmt, 14, SPAN_BYTES);
 }

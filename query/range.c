@@ -245,8 +245,8 @@ static int find_limits(struct range *r, struct db *db,
 	rc = db_step(db, stmt, err);
 	if (rc < 0)
 		return rc;
-	start = r->from_ns = sqlite3_column_int64(stmt, 0);
-	end = r->until_ns = sqlite3_column_int64(stmt, 1);
+	start = r->from_ns = db_time(stmt, 0);
+	end = r->until_ns = db_time(stmt, 1);
 	for (i = 0; i < 2; i++)
 		if (words[i] &&
 		    range_parse_time(words[i], start, end, &limits[i]))
@@ -287,10 +287,11 @@ static int find_intervals(struct range *r, struct db *db,
 			continue;
 		p->first_interval = sqlite3_column_int64(stmt, 0);
 		p->last_interval = sqlite3_column_int64(stmt, 1);
-		p->start_ns = sqlite3_column_int64(stmt, 2);
-		p->end_ns = sqlite3_column_int64(stmt, 3);
-		p->start_unix_ns = sqlite3_column_int64(stmt, 4);
-		r->length_ns += p->end_ns - p->start_ns;
+		p->start_ns = db_time(stmt, 2);
+		p->end_ns = db_time(stmt, 3);
+		p->start_unix_ns = db_time(stmt, 4);
+		if (r->length_ns < INT64_MAX / 2) /* of all parts */
+			r->length_ns += p->end_ns - p->start_ns;
 		r->parts[kept++] = *p;
 	}
 	r->n_parts = kept;

@@ -173,8 +173,7 @@ int report_find_trace(struct report *r, const char *id, int64_t *out,
 	sqlite3_bind_text(stmt, 2, to, -1, SQLITE_STATIC);
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
 		*out = sqlite3_column_int64(stmt, 0);
-		snprintf(hex, 33, "%s",
-			 (const char *)sqlite3_column_text(stmt, 1));
+		db_copy_word(stmt, 1, hex, 33);
 		if (n++ < CANDIDATES)
 			used += (size_t)snprintf(list + used,
 						 sizeof(list) - used, "%s%s",

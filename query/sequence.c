@@ -76,8 +76,8 @@ static struct thread_state *find_thread(struct loader *l, int64_t id,
 static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 {
 	*row = (struct sequence_row){
-		.first_ns = sqlite3_column_int64(stmt, 0),
-		.last_ns = sqlite3_column_int64(stmt, 0),
+		.first_ns = db_time(stmt, 0),
+		.last_ns = db_time(stmt, 0),
 		.thread_id = sqlite3_column_int64(stmt, 1),
 		.stack_id = sqlite3_column_int64(stmt, 2),
 		.pid = sqlite3_column_int64(stmt, 3),
@@ -86,8 +86,8 @@ static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 		.samples = 1,
 	};
 	db_copy_text(stmt, 5, row->comm, sizeof(row->comm));
-	db_copy_text(stmt, 6, row->span, sizeof(row->span));
-	db_copy_text(stmt, 7, row->trace, sizeof(row->trace));
+	db_copy_word(stmt, 6, row->span, sizeof(row->span));
+	db_copy_word(stmt, 7, row->trace, sizeof(row->trace));
 }
 
 /* The number of the text that a stack reads as. */

@@ -95,10 +95,9 @@ int spans_find_root(struct db *db, int64_t trace, struct spans_root *out,
 	db_copy_text(stmt, 0, out->service, sizeof(out->service));
 	db_copy_text(stmt, 1, out->name, sizeof(out->name));
 	db_copy_text(stmt, 2, out->status, sizeof(out->status));
-	out->start_ns = sqlite3_column_int64(stmt, 3);
-	if (out->start_ns && sqlite3_column_int64(stmt, 4) >= out->start_ns)
-		out->duration_ns =
-			sqlite3_column_int64(stmt, 4) - out->start_ns;
+	out->start_ns = db_time(stmt, 3);
+	if (out->start_ns && db_time(stmt, 4) >= out->start_ns)
+		out->duration_ns = db_time(stmt, 4) - out->start_ns;
 	return 1;
 }
 

@@ -42,13 +42,12 @@ static int load_totals(struct traces *t, struct weft_err *err)
 		tally.count = (uint64_t)sqlite3_column_int64(stmt, 1);
 		if (tally.count == 0)
 			continue;
-		tally.weight = sqlite3_column_double(stmt, 2);
+		tally.weight = db_weight(stmt, 2);
 		tally.weight_sq =
 			tally.weight * tally.weight / (double)tally.count;
-		tally.estimate = sqlite3_column_double(stmt, 3);
+		tally.estimate = db_weight(stmt, 3);
 		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
-			     sqlite3_column_int64(stmt, 4),
-			     sqlite3_column_int64(stmt, 5)))
+			     db_time(stmt, 4), db_time(stmt, 5)))
 			return no_memory(err);
 	}
 	return rc;
@@ -75,8 +74,8 @@ static int make_up(struct traces *t, const struct ledger_factor *f,
 	rc = db_step(db, stmt, err);
 	if (rc <= 0)
 		return rc;
-	start = sqlite3_column_int64(stmt, 0);
-	end = sqlite3_column_int64(stmt, 1);
+	start = db_time(stmt, 0);
+	end = db_time(stmt, 1);
 	rc = range_query(&t->report.range, 0, db, QUERY_SQL_TRACES_LOSSY, &stmt,
 			 err);
 	if (rc)
@@ -91,8 +90,7 @@ static int make_up(struct traces *t, const struct ledger_factor *f,
 		more.weight_sq *= extra;
 		more.estimate *= extra;
 		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &more,
-			     sqlite3_column_int64(stmt, 6),
-			     sqlite3_column_int64(stmt, 6)))
+			     db_time(stmt, 6), db_time(stmt, 6)))
 			return no_memory(err);
 	}
 	return rc;
@@ -109,11 +107,10 @@ static int add_rows(struct traces *t, struct sums *to, sqlite3_stmt *stmt,
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
 		if (wanted && !sums_find(wanted, sqlite3_column_int64(stmt, 5)))
 			continue;
-		tally = ledger_sample(&t->report.ledger,
-				      sqlite3_column_int64(stmt, 1),
-				      sqlite3_column_double(stmt, 2),
-				      sqlite3_column_double(stmt, 3));
-		time_ns = sqlite3_column_int64(stmt, 4);
+		tally = ledger_sample(
+			&t->report.ledger, sqlite3_column_int64(stmt, 1),
+			db_weight(stmt, 2), sqlite3_column_double(stmt, 3));
+		time_ns = db_time(stmt, 4);
 		if (sums_add(to, sqlite3_column_int64(stmt, 0), &tally, time_ns,
 			     time_ns))
 			return no_memory(err);
@@ -518,8 +515,7 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 		if (rc < 0)
 			return rc;
 		if (rc > 0)
-			snprintf(row->hex, sizeof(row->hex), "%s",
-				 (const char *)sqlite3_column_text(stmt, 0));
+			db_copy_word(stmt, 0, row->hex, sizeof(row->hex));
 		if (!t->has_spans || t->has_roots)
 			continue;
 		rc = spans_find_root(t->report.db, row->sum.key, &row->root,

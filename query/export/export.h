@@ -38,10 +38,23 @@ export_fn export_json;       /* the same rows */
 double export_count(const struct profile_sample *s);
 double export_value(const struct profile_sample *s);
 
+/* The whole number for a sum; what that takes or gives is owed to the next by
+ * carry, so that the sum of all stays right. */
+int64_t export_whole(double exact, double *carry);
+
 /* What the values of the event are called where formats name them: "cpu" of
  * the CPU's timer, else the event's name with _ for -; and their unit. */
 void export_event_type(const struct export *x, char out[64]);
 const char *export_event_unit(const struct export *x);
+
+/* What a binary is called where formats list mappings. Their addresses are
+ * offsets in the file that was mapped, so all begin at 0; they end past all
+ * addresses of user space, for any machine that we record. */
+const char *export_mapping_name(const struct frames_binary *b);
+#define EXPORT_MAPPING_LIMIT (UINT64_C(1) << 47)
+
+/* An entry of the ledger as a comment: "fired=12". */
+void export_ledger_text(const struct ledger_entry *e, char out[64]);
 
 /* Fill err: out of memory, for the file at hand. */
 int export_no_memory(const struct export *x, struct weft_err *err);

@@ -239,17 +239,16 @@ static void pop(struct line *l, const char *name)
 	l->size -= strlen(name) + 1;
 }
 
-/* Counts of detail are estimates: a line's is rounded once, and what that took
- * or gave goes to the next, so that the sum of all lines stays right. */
+/* Counts of detail are estimates: a line's is rounded once. */
 static void print(const struct folded *f, const struct node *node,
 		  const struct line *l, double *carry)
 {
-	double whole = round(node->count + *carry);
+	int64_t whole = export_whole(node->count, carry);
 
-	*carry += node->count - whole;
-	if (whole >= 1)
-		fprintf(f->x->to, "%.*s%s %.0f\n", (int)l->size, l->text,
-			f->names.rows[node->name], whole);
+	if (whole < 1)
+		return;
+	fwrite(l->text, 1, l->size, f->x->to);
+	fprintf(f->x->to, "%s %" PRId64 "\n", f->names.rows[node->name], whole);
 }
 
 /* All nodes in order; the links of the tree are the way back. */

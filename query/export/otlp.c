@@ -403,7 +403,6 @@ static int describe(struct otlp *o, const struct profile_sample *s,
 static int add_point(struct otlp *o, const struct profile_sample *s)
 {
 	double exact = o->is_timer ? export_count(s) : export_value(s);
-	double rounded = round(exact + o->carry);
 	size_t room = o->room ? 2 * o->room : 64;
 
 	if (o->n == o->room) {
@@ -420,8 +419,7 @@ static int add_point(struct otlp *o, const struct profile_sample *s)
 			return -ENOMEM;
 		o->room = room;
 	}
-	o->carry += exact - rounded;
-	o->values[o->n] = (int64_t)rounded;
+	o->values[o->n] = export_whole(exact, &o->carry);
 	o->times[o->n++] = (uint64_t)s->unix_ns;
 	o->count += (double)s->count;
 	o->value += export_value(s);
@@ -469,12 +467,7 @@ static int note_ledger(struct otlp *o, struct weft_err *err)
 
 	for (i = 0; i < l->n_entries; i++) {
 		list[i] = text[i];
-		if (l->entries[i].is_measured)
-			snprintf(text[i], sizeof(text[i]), "%s=%" PRIu64,
-				 l->entries[i].name, l->entries[i].count);
-		else
-			snprintf(text[i], sizeof(text[i]), "%s: not measured",
-				 l->entries[i].name);
+		export_ledger_text(&l->entries[i], text[i]);
 	}
 	return otlp_attribute_list(o->tables, "pprof.profile.comment", list,
 				   l->n_entries, &o->comment, err);

@@ -12,9 +12,6 @@
 #include "query/export/otlp_tables.h"
 #include "query/strings.h"
 
-/* As in a pprof file: addresses are offsets in the file that was mapped. */
-static const uint64_t MEMORY_LIMIT = UINT64_C(1) << 47;
-
 struct otlp_tables {
 	const struct export *x;
 	FILE *spool;               /* owned */
@@ -236,9 +233,8 @@ static int mapping(struct otlp_tables *t, int32_t binary, int32_t *out,
 	if (*out)
 		return 0;
 	b = &t->x->frames->binaries[binary];
-	rc = otlp_string(
-		t, b->kind == FRAMES_KERNEL ? "[kernel.kallsyms]" : b->path,
-		&one.filename_strindex, err);
+	rc = otlp_string(t, export_mapping_name(b), &one.filename_strindex,
+			 err);
 	if (!rc && b->build_id) {
 		rc = otlp_attribute_text(t, "process.executable.build_id.gnu",
 					 b->build_id, &build_id, err);
@@ -247,7 +243,7 @@ static int mapping(struct otlp_tables *t, int32_t binary, int32_t *out,
 	}
 	if (rc)
 		return rc;
-	one.memory_limit = MEMORY_LIMIT;
+	one.memory_limit = EXPORT_MAPPING_LIMIT;
 	part.mapping_table = list;
 	part.n_mapping_table = 1;
 	emit(t, &part);

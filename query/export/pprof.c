@@ -7,7 +7,7 @@
  * strings.
  *
  * Addresses are offsets in the file that was mapped (of the kernel and JITs
- * as table frame says), so each mapping begins at 0 of both.
+ * as table frame says).
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,9 +21,6 @@
 #include "gen/pprof.pb-c.h"
 #include "query/export/export.h"
 #include "query/strings.h"
-
-/* Past all addresses of user space, for any machine that we record. */
-static const uint64_t MEMORY_LIMIT = UINT64_C(1) << 47;
 
 enum {
 	LABELS_MAX = 6
@@ -183,16 +180,6 @@ static int location_id(struct pprof *p, uint32_t index, uint64_t *out,
 	return rc;
 }
 
-/* The whole number for a sum; what that takes or gives is owed to the next, so
- * that the sum of all stays right. */
-static int64_t whole(double exact, double *carry)
-{
-	double rounded = round(exact + *carry);
-
-	*carry += exact - rounded;
-	return (int64_t)rounded;
-}
-
 static int flush_sample(struct pprof *p, struct weft_err *err)
 {
 	Pprof__Label *labels[LABELS_MAX];
@@ -205,8 +192,8 @@ static int flush_sample(struct pprof *p, struct weft_err *err)
 	if (!p->has_sample)
 		return 0;
 	p->has_sample = false;
-	values[0] = whole(p->count, &p->count_carry);
-	values[1] = whole(p->value, &p->value_carry);
+	values[0] = export_whole(p->count, &p->count_carry);
+	values[1] = export_whole(p->value, &p->value_carry);
 	for (i = 0; i < p->n_labels; i++)
 		labels[i] = &p->labels[i];
 	sample.location_id = p->location_ids;
@@ -328,16 +315,14 @@ static int write_mapping(struct pprof *p, size_t index, struct weft_err *err)
 	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
 	Pprof__Profile part = PPROF__PROFILE__INIT;
 	Pprof__Mapping *one[] = { &mapping };
-	int rc = string(
-		p, b->kind == FRAMES_KERNEL ? "[kernel.kallsyms]" : b->path,
-		&mapping.filename, err);
+	int rc = string(p, export_mapping_name(b), &mapping.filename, err);
 
 	if (!rc)
 		rc = string(p, b->build_id, &mapping.build_id, err);
 	if (rc)
 		return rc;
 	mapping.id = p->mappings[index];
-	mapping.memory_limit = MEMORY_LIMIT;
+	mapping.memory_limit = EXPORT_MAPPING_LIMIT;
 	/* what has no name here has none that a reader should look for */
 	mapping.has_functions = mapping.has_filenames = true;
 	mapping.has_line_numbers = mapping.has_inline_frames = true;
@@ -384,7 +369,6 @@ static int comment(struct pprof *p, const char *text, struct weft_err *err)
 static int write_comments(struct pprof *p, struct weft_err *err)
 {
 	const struct report *r = p->x->report;
-	const struct ledger_entry *e;
 	char text[512];
 	size_t i;
 	int rc;
@@ -400,13 +384,7 @@ static int write_comments(struct pprof *p, struct weft_err *err)
 			      : "shape: values are exact");
 	rc = comment(p, text, err);
 	for (i = 0; !rc && i < r->ledger.n_entries; i++) {
-		e = &r->ledger.entries[i];
-		if (e->is_measured)
-			snprintf(text, sizeof(text), "%s=%" PRIu64, e->name,
-				 e->count);
-		else
-			snprintf(text, sizeof(text), "%s: not measured",
-				 e->name);
+		export_ledger_text(&r->ledger.entries[i], text);
 		rc = comment(p, text, err);
 	}
 	return rc;

@@ -39,7 +39,7 @@ struct speedscope {
 	int64_t *weights; /* owned */
 	size_t n_weights;
 	double carry; /* what rounding owes to the sum */
-	int64_t sum;
+	double sum;
 	int64_t process_id;
 	uint32_t process;
 };
@@ -116,14 +116,12 @@ static int of_level(struct speedscope *s, const struct frames_frame *frame,
 static int add_weight(struct speedscope *s, double exact)
 {
 	int64_t *grown = grow(s->weights, s->n_weights, sizeof(*grown));
-	double rounded = round(exact + s->carry);
 
 	if (!grown)
 		return -ENOMEM;
 	s->weights = grown;
-	s->carry += exact - rounded;
-	s->sum += (int64_t)rounded;
-	grown[s->n_weights++] = (int64_t)rounded;
+	grown[s->n_weights] = export_whole(exact, &s->carry);
+	s->sum += (double)grown[s->n_weights++];
 	return 0;
 }
 
@@ -197,18 +195,28 @@ static int put_frame(struct speedscope *s, const struct shown *one)
 static int write_all(struct speedscope *s, struct weft_err *err)
 {
 	const struct export *x = s->x;
-	char name[64];
+	char event[64], title[128], name[128];
 	size_t i;
 	int rc;
 
-	export_event_type(x, name);
+	export_event_type(x, event);
+	snprintf(title, sizeof(title), "weft: %s%s%s", event,
+		 *x->trace_hex ? ", trace " : "", x->trace_hex);
+	snprintf(name, sizeof(name), "%s, %s", event,
+		 x->detail ? "detail" : "shape");
 	fprintf(x->to,
 		"{\"$schema\":\"%s\",\n\"exporter\":\"weft@%s\",\n"
-		"\"name\":\"weft: %s%s%s\",\n\"activeProfileIndex\":0,\n"
-		"\"profiles\":[{\"type\":\"sampled\",\"name\":\"%s, %s\","
-		"\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[\n",
-		schema, WEFT_VERSION, name, *x->trace_hex ? ", trace " : "",
-		x->trace_hex, name, x->detail ? "detail" : "shape",
+		"\"name\":",
+		schema, WEFT_VERSION);
+	rc = put_text(s, title, "");
+	fputs(",\n\"activeProfileIndex\":0,\n"
+	      "\"profiles\":[{\"type\":\"sampled\",\"name\":",
+	      x->to);
+	if (!rc)
+		rc = put_text(s, name, "");
+	if (rc)
+		return export_no_memory(x, err);
+	fprintf(x->to, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[\n",
 		s->in_ns ? "nanoseconds" : "none");
 	rc = profile_walk(x->report, x->frames, &x->choice,
 			  x->detail ? PROFILE_DETAIL : PROFILE_SHAPE,
@@ -220,7 +228,7 @@ static int write_all(struct speedscope *s, struct weft_err *err)
 	for (i = 0; i < s->n_weights; i++)
 		fprintf(x->to, "%s%" PRId64, i ? "," : "", s->weights[i]);
 	fprintf(x->to,
-		"],\n\"endValue\":%" PRId64 "}],\n\"shared\":"
+		"],\n\"endValue\":%.0f}],\n\"shared\":"
 		"{\"frames\":[\n",
 		s->sum);
 	for (i = 0; !rc && i < s->n_shown; i++) {

@@ -293,8 +293,7 @@ static int open_file(struct flame_load *l, const struct cli_common *common,
 	if (rc == -ENODATA && range->n_parts && l->traces.rows)
 		rc = 0;
 	if (!rc)
-		l->is_by_value = !strcmp(range->unit, "ns") &&
-				 range->parts[0].requested_hz == 0;
+		l->is_by_value = range_is_by_value(range);
 	return rc;
 }
 

@@ -191,6 +191,45 @@ in_messages() {
 	is_safe err.*
 }
 
+# A table's columns are what the file says they are: IDs, too.
+ids() {
+	local line n=0
+	recording weft.db "$(sed -n '/^CREATE TEMP/,/;$/p' \
+			"$root/tests/data/hostile.sql")
+		CREATE TABLE plain AS SELECT * FROM trace;
+		DROP TABLE trace;
+		CREATE TABLE trace (id INTEGER PRIMARY KEY, trace_id, hex,
+			samples, weight_sum, value_sum, first_ns, last_ns);
+		INSERT INTO trace SELECT id, trace_id, substr(hex, 1, 8) ||
+			substr(text, 1, 4) || '\"', samples, weight_sum,
+			value_sum, first_ns, last_ns FROM plain, bad;
+		CREATE TABLE words AS SELECT * FROM ledger_entry;
+		DROP TABLE ledger_entry;
+		CREATE TABLE ledger_entry (id INTEGER PRIMARY KEY, name);
+		INSERT INTO ledger_entry SELECT * FROM words;
+		INSERT INTO ledger_entry VALUES (98, NULL);
+		INSERT INTO ledger_row VALUES (1, 1, 98, 1, 1);"
+	while read -r line; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086 # its words
+		run "$weft" $line </dev/null
+		echo "$n $line: $status"
+		expect 0
+		mv out "out.$n"
+	done <<-END
+
+		top --trace 4bf92f35
+		traces
+		trace 4bf92f35
+		timeline
+		timeline --trace 4bf92f35
+		flame
+		export --format speedscope --trace 4bf92f35
+	END
+	is_safe out.*
+	python3 -m json.tool "out.$n" >/dev/null
+}
+
 # Names out of a file of anybody's.
 in_list() {
 	printf 'int f(void) __asm__("%s"); int f(void) { return 1; }\n' \
@@ -204,6 +243,7 @@ in_list() {
 
 it "reports, exports and pages" in_reports
 it "JSON" in_json
+it "IDs" ids
 it "a terminal" terminals
 it "messages about what was typed" in_messages
 it "symbols of a file" in_list

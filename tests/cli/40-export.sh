@@ -62,6 +62,52 @@ bad_output() {
 	has err 'cannot write the output'
 }
 
+# A recording is not written over, by whatever name; nor is another database.
+no_database() {
+	recording weft.db
+	cp weft.db kept
+	cp weft.db other.db
+	ln weft.db hard.folded
+	ln -s weft.db link.html
+	run "$weft" export -o weft.db
+	expect 1
+	has err "'weft.db' is a database"
+	run "$weft" export -o hard.folded
+	expect 1
+	run "$weft" flame -o link.html
+	expect 1
+	run "$weft" flame --against other.db -o other.db
+	expect 1
+	cmp weft.db kept
+	cmp other.db kept
+}
+
+# small_disk COMMAND...: run it where files cannot be larger than 1 KiB
+small_disk() {
+	(
+		trap '' XFSZ
+		ulimit -f 1
+		"$@"
+	) 2>err && return 1
+	return 0
+}
+
+# Half of an output is none; what OUT only points to is left empty.
+half() {
+	recording weft.db
+	ln -s real link
+	small_disk "$weft" export --format csv --only detail -o a.csv
+	has err "cannot write 'a.csv'"
+	[ ! -e a.csv ]
+	small_disk "$weft" export --format csv --only detail -o link
+	[ -L link ]
+	[ -f real ]
+	[ ! -s real ]
+	small_disk "$weft" flame -o a.html
+	has err "cannot write 'a.html'"
+	[ ! -e a.html ]
+}
+
 limits() {
 	recording weft.db
 	run "$weft" loss --fail-above 7
@@ -154,6 +200,8 @@ it "folded stacks are as expected, to a stream and to a file" folded
 it "folded stacks are what readers accept, and add up" readable
 it "an empty export says so with exit status 4" empty
 it "output that cannot be written is an error" bad_output
+it "no database is written over" no_database
+it "half of an output is none" half
 it "loss --fail-above fails above its limit" limits
 it "loss as Prometheus reads it" prometheus
 it "an identity that does not hold is shown with its worst interval" \

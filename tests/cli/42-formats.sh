@@ -241,6 +241,30 @@ hostile() {
 	done
 }
 
+# An event is called after a file; a weight is what a file says.
+odd() {
+	recording weft.db "UPDATE event SET name = 'uprobe:/x\"y\\z:f' ||
+			char(27);
+		UPDATE sample_sealed SET weight = 9e999 WHERE id = 1;
+		UPDATE sample_sealed SET weight = -5 WHERE id = 2;
+		UPDATE sample_sealed SET weight = 1e90 WHERE id = 3;
+		DELETE FROM sample_sealed WHERE id = 3;
+		UPDATE function SET name = printf('%.*c', 100000, 'x')
+			WHERE id = 4;"
+	export_to a.speedscope.json
+	tells a.speedscope.json.read 'j["value"]' 3000000000
+	export_to b.speedscope.json --only detail
+	tells b.speedscope.json.read 'j["value"]' 2500000000
+	export_to b.pb.gz --only detail
+	tells b.pb.gz.read 'j["sums"]' '[250, 2500000000]'
+	export_to b.folded --only detail
+	tells b.folded.read 'j["count"]' 250
+	export_to b.otlp --only detail
+	# no name is longer than a recorder makes them
+	[ "$(wc -L <b.folded)" -lt 40000 ]
+	[ "$(tr -cs x '\n' <b.folded | wc -L)" = 16384 ]
+}
+
 rows() {
 	recording weft.db
 	"$weft" export --format csv >a.csv
@@ -297,6 +321,7 @@ it "speedscope has inlined functions and the process as frames" inlined
 it "the format follows the name, and nothing is written over nothing" formats
 it "a file with one stack, and that lost, can be exported" tiny
 it "no name brings control characters or broken UTF-8 into an export" hostile
+it "odd names of events, damaged weights, endless names" odd
 it "csv and json have the same rows, and the file's sums" rows
 it "weft sql writes CSV as RFC 4180 has it" sql_rows
 finish

@@ -61,7 +61,28 @@ lengths() {
 	expect 2
 }
 
+# Numbers that only a damaged file has.
+damaged() {
+	recording weft.db "UPDATE trace SET value_sum = 9e999 WHERE id = 1;
+		UPDATE trace SET value_sum = -5 WHERE id = 2;
+		UPDATE sample_sealed SET value = 9e999 WHERE id = 1;
+		UPDATE sample_sealed SET value = 1e300 WHERE id = 2;
+		UPDATE sample_sealed SET weight = 9e999 WHERE id = 3;
+		UPDATE sample_sealed SET value = -9e999 WHERE id = 4;
+		UPDATE interval SET start_ns = -9223372036854775807 - 1
+			WHERE id = 1;"
+	for of in time duration cpu length; do
+		run "$weft" hist --of "$of" --json
+		expect 0
+		is_json out
+		run "$weft" hist --of "$of"
+		expect 0
+	done
+	has out '^\[8E, \.\.\.\) +21 \|'
+}
+
 it "samples over time are exact, and joined to fit" over_time
 it "requests are drawn by duration and by CPU time" requests
 it "single samples are drawn by length, each for what it stands for" lengths
+it "damaged numbers are no crash" damaged
 finish

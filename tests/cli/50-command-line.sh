@@ -39,6 +39,23 @@ help() {
 	has out '^weft [0-9]'
 }
 
+# A line of names ends between them, not within a character.
+alone_with_many() {
+	local n
+	for n in 0 1 2 3; do
+		recording weft.db "WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL
+				SELECT i + 1 FROM n WHERE i < 40)
+			INSERT INTO event (id, recording_id, name, unit)
+			SELECT i, 1, substr('abc', 1, $n) ||
+				replace(hex(zeroblob(12)), '0', 'é'), 'ns'
+			FROM n;"
+		run "$weft"
+		expect 0
+		iconv -f utf-8 -t utf-8 out >/dev/null
+		has out '^  events .*é \(0 samples, 0 ns\)$'
+	done
+}
+
 usage() {
 	run "$weft" tpo
 	expect 2
@@ -202,6 +219,7 @@ width() {
 
 it "help comes from the table of options, on stdout" help
 it "weft alone: what is in the file and what to ask next, or how to begin" alone
+it "weft alone: names that do not fit are left out" alone_with_many
 it "usage errors say what is wrong and suggest the nearest" usage
 it "list: names, or that there are none" list
 it "record runs the weft-record beside weft, else in the path" record

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "query/db.h"
+#include "query/output.h"
+
+int output_open(FILE **to, const char *path, struct weft_err *err)
+{
+	int code;
+
+	*to = NULL;
+	if (db_is_there(path))
+		return weft_fail(err, -EEXIST,
+				 "'%s' is a database, and is not written over",
+				 path);
+	*to = fopen(path, "we");
+	if (*to)
+		return 0;
+	code = -errno;
+	return weft_fail(err, code, "cannot create '%s': %s", path,
+			 strerror(-code));
+}
+
+static void take_back(const char *path)
+{
+	struct stat st;
+
+	if (!lstat(path, &st) && S_ISREG(st.st_mode))
+		(void)unlink(path);
+	else if (truncate(path, 0))
+		return; /* a pipe or a device: it has what it has */
+}
+
+int output_close(FILE *to, const char *path, int rc, struct weft_err *err)
+{
+	int code = ferror(to) ? -EIO : 0;
+
+	if (fclose(to))
+		code = -errno;
+	if (!rc && code)
+		rc = weft_fail(err, code, "cannot write '%s': %s", path,
+			       strerror(-code));
+	if (rc)
+		take_back(path);
+	return rc;
+}
