@@ -130,6 +130,13 @@ measure "$db" --max-keys 100 --interval 60 \
 same "10,000 keys where there is room for 100" "$db" "SELECT counted, keys_full,
 	(SELECT count(*) FROM metric_key) FROM metric_loss" "100|9900|100"
 
+# What has no keys takes no room for any.
+db=$dir/one.db
+measure "$db" --max-keys 1048576 --measure "x = hist(arg0) @ uprobe:$calls:measured" \
+	-- "$calls" plain 1 1000
+same "room for a million keys costs nothing where there are none" "$db" \
+	"SELECT counted FROM metric_loss" "1000"
+
 # Beside the sampler, by a program that makes the kernel leave the sampler out
 # while it runs.
 "$weft" record -q -F 4999 -d 1 -o "$dir/beside.db" \
