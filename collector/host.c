@@ -2,10 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "collector/host.h"
+
+/* The inode of the initial pid namespace: fixed, include/linux/proc_ns.h. */
+static const ino_t initial_pid_namespace = 0xeffffffc;
 
 void host_read(struct host *out)
 {
@@ -23,6 +27,14 @@ void host_read(struct host *out)
 	snprintf(out->name, sizeof(out->name), "%s", u.nodename);
 	snprintf(out->kernel, sizeof(out->kernel), "%s", u.release);
 	snprintf(out->arch, sizeof(out->arch), "%s", u.machine);
+}
+
+bool host_has_all_pids(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ||
+	       st.st_ino == initial_pid_namespace;
 }
 
 static uint64_t to_ns(struct timeval t)

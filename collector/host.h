@@ -3,6 +3,7 @@
 #ifndef WEFT_HOST_H
 #define WEFT_HOST_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct host {
@@ -11,6 +12,10 @@ struct host {
 };
 
 void host_read(struct host *out);
+
+/* Whether pids are to us what they are to the kernel: we are in the initial
+ * pid namespace. */
+bool host_has_all_pids(void);
 
 /* CPU time of this process, user and system. */
 uint64_t host_cpu_ns(void);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "collector/doctor/doctor.h"
+#include "collector/host.h"
 #include "collector/obi.h"
 #include "collector/privilege.h"
 #include "collector/probe.h"
@@ -22,9 +23,6 @@ enum {
 	TRIED_RING_BYTES = 65536,
 	DEFAULT_HZ = 997 /* of weft record */
 };
-
-/* The inode of the initial pid namespace: fixed, include/linux/proc_ns.h. */
-static const ino_t initial_pid_namespace = 0xeffffffc;
 
 /* The first line of a file, "" if not readable. */
 static void read_line(const char *path, char *line, int size)
@@ -202,10 +200,7 @@ static void check_settings(struct doctor_report *r)
 
 static void check_namespace(struct doctor_report *r)
 {
-	struct stat st;
-
-	if (!stat("/proc/self/ns/pid", &st) &&
-	    st.st_ino != initial_pid_namespace)
+	if (!host_has_all_pids())
 		doctor_add(
 			r, "pid namespace", DOCTOR_WARN,
 			"pids of samples are the host's: names and trace IDs of processes are not found by them",

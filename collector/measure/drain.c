@@ -3,10 +3,12 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/grow.h"
+#include "collector/host.h"
 #include "collector/map_drain.h"
 #include "collector/measure/inside.h"
 #include "gen/measure.skel.h"
@@ -175,6 +177,65 @@ static int drain_ledger(struct measures *m, size_t number, uint32_t epoch,
 	return bpf_map_update_elem(fd, &slot, m->ledgers, BPF_ANY);
 }
 
+/* Whether a call's thread has ended. Signal 0 only asks. */
+static bool has_ended(const struct measure_call_key *call)
+{
+	return tgkill((pid_t)(call->thread >> 32), (pid_t)call->thread, 0) &&
+	       errno == ESRCH;
+}
+
+/* Take away the calls of threads that have ended; *n: how many. */
+static int drop_ended(const struct one *one, uint64_t *n)
+{
+	int fd = bpf_map__fd(one->skel->maps.calls);
+	struct measure_call_key *key = calloc(CALLS_MAX, sizeof(*key));
+	struct measure_call *call = calloc(CALLS_MAX, sizeof(*call));
+	uint32_t n_calls = CALLS_MAX;
+	uint64_t position; /* opaque to us */
+	int rc = key && call ? bpf_map_lookup_batch(fd, NULL, &position, key,
+						    call, &n_calls, NULL)
+			     : -ENOMEM;
+
+	if (rc == -ENOENT)
+		rc = 0; /* these were all */
+	for (uint32_t i = 0; i < n_calls && !rc; i++)
+		*n += has_ended(&key[i]) && !bpf_map_delete_elem(fd, &key[i]);
+	free(key);
+	free(call);
+	return rc;
+}
+
+/* Calls that a thread ends in (exit(), a signal, a system call that is no more
+ * than that) wait for ever: before they fill the table they are taken away, as
+ * calls of which no return was seen. */
+static int make_room_for_calls(struct one *one, __u64 *entry)
+{
+	uint64_t n_ended = 0;
+	int rc;
+
+	if (!one->ready.plan.pairs)
+		return 0;
+	one->waiting +=
+		(int64_t)(entry[MEASURE_ENTERED] - entry[MEASURE_CALLS_FULL] -
+			  entry[MEASURE_NO_RETURN]);
+	one->waiting -=
+		(int64_t)(entry[MEASURE_FIRED] - entry[MEASURE_FILTERED] -
+			  entry[MEASURE_NO_ENTRY]);
+	if (one->waiting < one->left_waiting)
+		one->left_waiting = one->waiting;
+	if (!entry[MEASURE_CALLS_FULL] &&
+	    one->waiting - one->left_waiting < CALLS_MAX / 4)
+		return 0;
+	/* Elsewhere the kernel's numbers of threads are not ours. */
+	if (!host_has_all_pids())
+		return 0;
+	rc = drop_ended(one, &n_ended);
+	entry[MEASURE_NO_RETURN] += n_ended;
+	one->waiting -= (int64_t)n_ended;
+	one->left_waiting = one->waiting;
+	return rc;
+}
+
 /* Events at which the kernel left out the program: while another ran on that
  * CPU, or a table was being changed. */
 static uint64_t take_missed(struct one *one)
@@ -197,6 +258,9 @@ int measures_drain(struct measures *m, uint32_t epoch,
 
 		if (!rc)
 			rc = drain_ledger(m, i, epoch, h);
+		if (!rc)
+			rc = make_room_for_calls(&m->one[i],
+						 h->ledger[i].entry);
 		if (rc)
 			return weft_fail(
 				err, rc, "cannot read measure '%s': %s",

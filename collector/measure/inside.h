@@ -22,6 +22,9 @@ struct one {
 	struct measure_bpf *skel;   /* owned */
 	struct bpf_link *link[LINKS_MAX];
 	uint64_t missed; /* by the kernel's count, so far */
+	/* Calls that wait for their return; how many did when those of threads
+	 * that have ended were last taken away. */
+	int64_t waiting, left_waiting;
 };
 
 struct measures {

@@ -94,6 +94,15 @@ measure "$db" --measure "took = count() by arg0 @ uretprobe:$calls:left" \
 same "calls left by longjmp() are counted when the next takes their place" \
 	"$db" "SELECT entered, counted, no_return FROM metric_loss" "1000|0|999"
 
+# More than there is room for to wait: who has ended does not keep it.
+db=$dir/ends.db
+measure "$db" --measure "took = count() by arg0 @ uretprobe:$calls:ends" \
+	-- "$calls" ends 17000 100
+sql "$db" "SELECT entered, counted, no_return, calls_full FROM metric_loss" | say
+same "17,000 threads that end in a call leave room for those that return" \
+	"$db" "SELECT entered, counted, no_return > 8192, calls_full FROM
+	metric_loss" "17100|100|1|0"
+
 # The three examples; the C library reads only its own file besides.
 db=$dir/reads.db
 measure "$db" \

@@ -5,13 +5,15 @@
  *   calls plain THREADS N   each thread calls measured(0) to measured(N - 1)
  *   calls nested N DEPTH    recursion: N times DEPTH calls in each other
  *   calls left N            N calls that are left by longjmp()
- *   calls reads N           reads of 0 to N - 1 bytes of /dev/zero
+ *   calls ends N COUNT      N threads that end in ends(), then COUNT calls of
+ * it that return calls reads N           reads of 0 to N - 1 bytes of /dev/zero
  *
  * A function that no probe can be put on is there, too.
  */
 #include <fcntl.h>
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 int measured(int x);
 int nested(int depth);
 void left(jmp_buf *out);
+void ends(bool is_last);
 void locked_first(int *count);
 
 /* The kernel does not take over an instruction with this prefix. */
@@ -47,6 +50,20 @@ __attribute__((noinline)) int nested(int depth)
 __attribute__((noinline)) void left(jmp_buf *out)
 {
 	longjmp(*out, 1);
+}
+
+__attribute__((noinline)) void ends(bool is_last)
+{
+	if (is_last)
+		pthread_exit(NULL);
+	__asm__ volatile("");
+}
+
+static void *end_thread(void *unused)
+{
+	(void)unused;
+	ends(true);
+	return NULL;
 }
 
 static void *call(void *n)
@@ -81,6 +98,20 @@ static int leave(long n)
 	return 0;
 }
 
+static int end(long n, long count)
+{
+	for (long i = 0; i < n; i++) {
+		pthread_t thread;
+
+		if (pthread_create(&thread, NULL, end_thread, NULL))
+			return 1;
+		pthread_join(thread, NULL);
+	}
+	while (count--)
+		ends(false);
+	return 0;
+}
+
 static int reads(long n)
 {
 	char *to = malloc((size_t)n + 1);
@@ -104,10 +135,13 @@ int main(int argc, char **argv)
 		return plain(a, b);
 	if (!strcmp(what, "left"))
 		return leave(a);
+	if (!strcmp(what, "ends"))
+		return end(a, b);
 	if (!strcmp(what, "reads"))
 		return reads(a);
 	if (strcmp(what, "nested")) {
-		fprintf(stderr, "usage: calls plain|nested|left|reads N [N]\n");
+		fprintf(stderr,
+			"usage: calls plain|nested|left|ends|reads N [N]\n");
 		return 2;
 	}
 	while (a--)
