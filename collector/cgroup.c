@@ -9,28 +9,31 @@
 #include "collector/cgroup.h"
 #include "collector/clock.h"
 #include "collector/grow.h"
+#include "collector/table.h"
 
 enum {
-	CGROUPS_MAX = 65536, /* that are looked at */
+	CGROUPS_MAX = 65536, /* that are remembered */
 	LOOK_NS = 1000000000
 };
 
 struct cgroup {
-	uint64_t id; /* the inode of its directory */
-	char *path;  /* owned */
+	uint64_t id; /* the inode of its directory; none is given twice */
+	char path[];
 };
 
 struct cgroups {
-	struct cgroup *list; /* owned */
+	struct cgroup **list; /* owned, each too */
 	size_t n, room;
+	struct table by_id;
 	char *root;         /* owned; "": there is no tree */
 	uint64_t looked_ns; /* boot; 0: never */
 };
 
 static void forget(struct cgroups *c)
 {
+	table_release(&c->by_id);
 	for (size_t i = 0; i < c->n; i++)
-		free(c->list[i].path);
+		free(c->list[i]);
 	c->n = 0;
 }
 
@@ -72,18 +75,38 @@ void cgroups_free(struct cgroups *c)
 	free(c);
 }
 
-static void add(struct cgroups *c, uint64_t id, const char *path)
+static bool is_id(const void *entry, const void *wanted)
 {
-	char *copy = strdup(*path ? path : "/");
-
-	if (!copy || GROW(c->list, c->n + 1, c->room)) {
-		free(copy);
-		return; /* it goes by its number */
-	}
-	c->list[c->n++] = (struct cgroup){ id, copy };
+	return ((const struct cgroup *)entry)->id == *(const uint64_t *)wanted;
 }
 
-/* Read the whole tree: it is the kernel's, and small. */
+static struct cgroup *find(const struct cgroups *c, uint64_t id)
+{
+	return table_find(&c->by_id, table_hash(&id, sizeof(id), 0), is_id,
+			  &id);
+}
+
+/* Without memory it goes by its number. */
+static void add(struct cgroups *c, uint64_t id, const char *path)
+{
+	size_t size = strlen(path) + 1;
+	struct cgroup *g;
+
+	if (GROW(c->list, c->n + 1, c->room))
+		return;
+	g = malloc(sizeof(*g) + size);
+	if (!g)
+		return;
+	g->id = id;
+	memcpy(g->path, path, size);
+	if (table_add(&c->by_id, table_hash(&id, sizeof(id), 0), g))
+		free(g);
+	else
+		c->list[c->n++] = g;
+}
+
+/* Read the whole tree: it is the kernel's, and small. Those that were there
+ * before are kept: what they had may come only now. */
 static void look(struct cgroups *c)
 {
 	char *roots[] = { c->root, NULL };
@@ -92,30 +115,27 @@ static void look(struct cgroups *c)
 			     : NULL;
 	FTSENT *at;
 
-	forget(c);
-	while (tree && c->n < CGROUPS_MAX && (at = fts_read(tree)))
-		if (at->fts_info == FTS_D)
-			add(c, at->fts_statp->st_ino, at->fts_path + length);
+	if (c->n >= CGROUPS_MAX)
+		forget(c);
+	while (tree && c->n < CGROUPS_MAX && (at = fts_read(tree))) {
+		const char *path = at->fts_path + length;
+
+		if (at->fts_info == FTS_D && !find(c, at->fts_statp->st_ino))
+			add(c, at->fts_statp->st_ino, *path ? path : "/");
+	}
 	if (tree)
 		fts_close(tree);
 }
 
-static const char *find(const struct cgroups *c, uint64_t id)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (c->list[i].id == id)
-			return c->list[i].path;
-	return NULL;
-}
-
 const char *cgroups_path(struct cgroups *c, uint64_t id)
 {
-	const char *path = find(c, id);
+	const struct cgroup *g = find(c, id);
 	uint64_t now_ns = clock_boot_ns();
 
-	if (path || (c->looked_ns && now_ns - c->looked_ns < LOOK_NS))
-		return path;
-	c->looked_ns = now_ns;
-	look(c);
-	return find(c, id);
+	if (!g && (!c->looked_ns || now_ns - c->looked_ns >= LOOK_NS)) {
+		c->looked_ns = now_ns;
+		look(c);
+		g = find(c, id);
+	}
+	return g ? g->path : NULL;
 }

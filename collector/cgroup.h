@@ -13,8 +13,8 @@ void cgroups_free(struct cgroups *c); /* NULL is fine */
 /*
  * The path below the mount of the tree, as /proc/PID/cgroup has it ("/" for the
  * root); borrowed until the next call. An id that is not known is looked for in
- * the tree, at most once a second. NULL: it is not there (any more), or there
- * is no such tree.
+ * the tree, at most once a second, and known from then on, also when its cgroup
+ * is gone. NULL: it was never seen there, or there is no such tree.
  */
 const char *cgroups_path(struct cgroups *c, uint64_t id);
 
