@@ -26,6 +26,8 @@ struct answer {
 	int code;              /* 0, or a negative errno */
 	bool has_names;        /* there are others */
 	bool is_stripped;      /* only exported functions have names */
+	bool has_more;         /* places than fit */
+	bool is_outside;       /* there are places, but not in code */
 	char near[NAME_BYTES]; /* the nearest; "" for none */
 	struct probe_sites sites;
 };
@@ -59,10 +61,11 @@ static void add_site(struct search *s, uint64_t vaddr, uint64_t semaphore)
 	struct probe_sites *to = &s->answer->sites;
 	struct probe_site site = { 0 };
 
-	if (to->n == PROBE_SITES_MAX ||
-	    !elf_vaddr_to_offset(s->segments, s->n_segments, vaddr,
-				 &site.offset))
+	if (!elf_vaddr_to_offset(s->segments, s->n_segments, vaddr,
+				 &site.offset)) {
+		s->answer->is_outside = true;
 		return;
+	}
 	/* It lies in data, of which the segments are not executable. */
 	for (size_t i = 0; semaphore && i < s->n_segments; i++) {
 		const struct elf_segment *g = &s->segments[i];
@@ -74,6 +77,9 @@ static void add_site(struct search *s, uint64_t vaddr, uint64_t semaphore)
 	for (uint32_t i = 0; i < to->n; i++)
 		if (to->site[i].offset == site.offset)
 			return; /* .symtab and .dynsym both have it */
+	s->answer->has_more |= to->n == PROBE_SITES_MAX;
+	if (s->answer->has_more)
+		return;
 	to->site[to->n++] = site;
 }
 
@@ -139,13 +145,13 @@ static const char *next_string(const char **at, const char *end)
 static int look_at_note(struct search *s, const char *desc, size_t size,
 			uint64_t base)
 {
-	const char *end = desc + size, *at = desc + 3 * sizeof(uint64_t);
-	const char *provider, *name;
+	const char *end = desc + size, *at, *provider, *name;
 	uint64_t address[3], moved;
 
 	if (size < sizeof(address))
 		return 0;
 	memcpy(address, desc, sizeof(address));
+	at = desc + sizeof(address);
 	provider = next_string(&at, end);
 	name = provider ? next_string(&at, end) : NULL;
 	if (!name)
@@ -309,6 +315,15 @@ static int ask(const struct question *q, struct answer *answer,
 		  : 0;
 }
 
+static int fail_outside(const char *path, const char *what,
+			struct weft_err *err)
+{
+	return weft_fail(
+		err, -ENOENT,
+		"'%s' has '%s' outside its code: it is damaged, or a debug file; give the program itself",
+		path, what);
+}
+
 int probe_sites_of_function(const char *path, const char *symbol,
 			    uint64_t *offset, struct weft_err *err)
 {
@@ -326,6 +341,8 @@ int probe_sites_of_function(const char *path, const char *symbol,
 			err, -EINVAL,
 			"'%s' has %u functions '%s'; say which by another name or with +OFFSET from one before it",
 			path, answer.sites.n, symbol);
+	if (answer.is_outside)
+		return fail_outside(path, symbol, err);
 	if (!answer.has_names)
 		return weft_fail(
 			err, -ENOENT,
@@ -358,8 +375,15 @@ int probe_sites_of_usdt(const char *path, const char *provider,
 	if (rc)
 		return rc;
 	*out = answer.sites;
+	if (answer.has_more)
+		return weft_fail(
+			err, -E2BIG,
+			"'%s' has '%s:%s' at more than %d places: not all of them could be counted; take another probe",
+			path, provider, name, PROBE_SITES_MAX);
 	if (out->n)
 		return 0;
+	if (answer.is_outside)
+		return fail_outside(path, name, err);
 	if (!answer.has_names)
 		return weft_fail(err, -ENOENT,
 				 "'%s' has no USDT probes built in", path);

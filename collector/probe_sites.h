@@ -32,7 +32,7 @@ struct probe_sites {
 int probe_sites_of_function(const char *path, const char *symbol,
 			    uint64_t *offset, struct weft_err *err) MUST_CHECK;
 
-/* All places of one probe. Likewise. */
+/* All places of one probe. Likewise; -E2BIG: they are more than that many. */
 int probe_sites_of_usdt(const char *path, const char *provider,
 			const char *name, struct probe_sites *out,
 			struct weft_err *err) MUST_CHECK;

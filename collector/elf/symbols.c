@@ -426,21 +426,43 @@ bool symbols_find(const struct symbols *symbols, uint64_t offset,
 	return false;
 }
 
+static bool is_named(const struct symbols *symbols, const struct table *table,
+		     const struct function *f, const char *name,
+		     struct symbol_name *out)
+{
+	return describe(symbols, table, f, out) &&
+	       out->name_size == strlen(name) &&
+	       !memcmp(out->name, name, out->name_size);
+}
+
 bool symbols_find_by_name(const struct symbols *symbols, const char *name,
 			  struct symbol_name *out)
 {
-	size_t size = strlen(name);
-
 	for (int i = 0; i < TABLES; i++) {
 		const struct table *table = &symbols->table[i];
 
-		for (size_t k = 0; k < table->n; k++) {
-			if (describe(symbols, table, &table->functions[k],
-				     out) &&
-			    out->name_size == size &&
-			    !memcmp(out->name, name, size))
+		for (size_t k = 0; k < table->n; k++)
+			if (is_named(symbols, table, &table->functions[k], name,
+				     out))
 				return true;
-		}
+	}
+	return false;
+}
+
+bool symbols_has_several(const struct symbols *symbols, const char *name)
+{
+	struct symbol_name first, other;
+
+	if (!symbols_find_by_name(symbols, name, &first))
+		return false;
+	for (int i = 0; i < TABLES; i++) {
+		const struct table *table = &symbols->table[i];
+
+		for (size_t k = 0; k < table->n; k++)
+			if (is_named(symbols, table, &table->functions[k], name,
+				     &other) &&
+			    other.start != first.start)
+				return true;
 	}
 	return false;
 }

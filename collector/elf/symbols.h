@@ -59,6 +59,9 @@ bool symbols_find(const struct symbols *symbols, uint64_t offset,
 bool symbols_find_by_name(const struct symbols *symbols, const char *name,
 			  struct symbol_name *out);
 
+/* Whether functions of that name begin at several places. */
+bool symbols_has_several(const struct symbols *symbols, const char *name);
+
 /* The names of all functions, at most max, borrowed; some end in '@' and a
  * version. Returns how many. */
 size_t symbols_names(const struct symbols *symbols, const char **out,

@@ -66,6 +66,8 @@ static void look(const struct question *q, struct answer *a)
 	if (symbols_find_by_name(symbols, q->symbol, &found)) {
 		a->offset = found.start;
 		a->size = found.end - found.start;
+		if (symbols_has_several(symbols, q->symbol))
+			a->rc = -ENOTUNIQ;
 		return;
 	}
 	a->rc = -ENOENT;
@@ -118,6 +120,11 @@ static int fail_symbol(const char *path, const char *symbol,
 			err, a->rc,
 			"no function '%s' among the %u that '%s' names (nm -D and nm list them)",
 			symbol, a->n_functions, path);
+	case -ENOTUNIQ:
+		return weft_fail(
+			err, a->rc,
+			"'%s' has several functions '%s'; say which by another name, or with +OFFSET from one before it",
+			path, symbol);
 	case -ENOEXEC:
 		return weft_fail(
 			err, a->rc,

@@ -15,8 +15,8 @@ struct measure_place {
  * Find a function by its symbol. The file is read in a process of its own,
  * with a deadline and a limit of memory: it may be crafted. Call while
  * single-threaded. Returns 0; -ENOENT (no such file or function: err suggests
- * the nearest, or says that the file is stripped); -ENOEXEC (not for this
- * machine); -ETIMEDOUT.
+ * the nearest, or says that the file is stripped); -ENOTUNIQ (several have
+ * that name); -ENOEXEC (not for this machine); -ETIMEDOUT.
  */
 int measure_symbol(const char *path, const char *symbol,
 		   struct measure_place *out, struct weft_err *err) MUST_CHECK;
