@@ -51,6 +51,8 @@ static void run_stub(int go_fd, int fail_fd, char *const *argv)
 		_exit(126);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
+	/* The service is us; what it says of itself is not of that. */
+	unsetenv("NOTIFY_SOCKET");
 	code = privilege_become_user(&err);
 	if (!code) {
 		execvp(argv[0], argv);

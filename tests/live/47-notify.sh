@@ -60,4 +60,9 @@ for socket in "$dir/nobody" relative @ ''; do
 	check "socket '$(basename "$socket")': no listener, no harm" \
 		"$(is $status = 0)"
 done
+
+# What is run is not the service: as for sd_notify(), the name ends with us.
+NOTIFY_SOCKET=$dir/nobody "$weft" record -q -o "$dir/env.db" -- env >"$dir/env"
+check "the program that is run does not have the socket's name" \
+	"$(if grep -q NOTIFY_SOCKET "$dir/env"; then echo 0; else echo 1; fi)"
 live_done
