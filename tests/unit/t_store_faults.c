@@ -38,6 +38,7 @@ static int write_one(struct store *st, int i)
 {
 	static const char text[] = "\0main\0symtab";
 	struct store_name name = { .name = 1, .source = 6 };
+	struct store_segment segment = { .size = 0x1000, .address = 0x400000 };
 	int rc;
 
 	t_fill(&b);
@@ -50,6 +51,8 @@ static int write_one(struct store *st, int i)
 	name.frame_id = b.row[0].id;
 	/* Names may be given again with the next. */
 	expect_said(store_write_names(st, &name, 1, text, sizeof(text), &err));
+	segment.frame_id = name.frame_id;
+	expect_said(store_write_segments(st, &segment, 1, &err));
 	(void)store_checkpoint(st, NULL);
 	return 0;
 }
