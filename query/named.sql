@@ -54,7 +54,8 @@ ORDER BY e.id, sum(s.weight * s.value) DESC LIMIT ifnull($n, 20);
 -- Which requests lasted longest, from first to last sample? ($n rows)
 SELECT hex AS trace_id, (last_ns - first_ns) / 1e6 AS extent_ms, samples,
        value_sum / 1e6 AS estimate_ms
-FROM trace ORDER BY last_ns - first_ns DESC LIMIT ifnull($n, 20);
+FROM trace WHERE samples > 0
+ORDER BY last_ns - first_ns DESC LIMIT ifnull($n, 20);
 
 -- name: ask_trace_samples
 -- What did one request do, sample by sample? (:trace = its whole ID)
@@ -147,10 +148,11 @@ ORDER BY s.cpu, s.time_ns, s.id;
 -- name: ask_only_slow
 -- Which stacks occur only in the slowest requests? ($percent of them, default 10; $n rows)
 WITH lasted AS MATERIALIZED (
-  SELECT t.id AS trace, row_number() OVER (ORDER BY ifnull(
+  -- rank(): what ties with the last of the slow is slow, too
+  SELECT t.id AS trace, rank() OVER (ORDER BY ifnull(
            (SELECT max(s.end_ns) - min(s.start_ns) FROM span s
              WHERE s.trace = t.id),
-           t.last_ns - t.first_ns) DESC, t.id) AS place
+           t.last_ns - t.first_ns) DESC) AS place
   FROM trace t WHERE t.samples > 0),
 slow AS MATERIALIZED (
   SELECT trace FROM lasted
@@ -190,18 +192,20 @@ GROUP BY t.id, e.id ORDER BY samples DESC, trace_id LIMIT ifnull($n, 20);
 
 -- name: ask_share
 -- How sure is the share of a function? (:function as the reports print it; 95 %, of this recording)
-WITH RECURSIVE counted AS MATERIALIZED (
-  SELECT e.id AS event_id, e.name AS event, h.self, h.total,
-         (SELECT sum(t.count) FROM stack_total t WHERE t.event_id = e.id) AS n
-  FROM event e LEFT JOIN (
-    SELECT event_id, sum(self) AS self, sum(total) AS total
-    FROM hot_functions WHERE function = :function GROUP BY event_id) h
-    ON h.event_id = e.id),
+WITH RECURSIVE on_it AS MATERIALIZED (
+  -- each stack once, though two binaries on it may have the name
+  SELECT stack_id, max(is_self) AS is_self FROM stack_function
+  WHERE function = :function GROUP BY stack_id),
+counted AS MATERIALIZED (
+  SELECT e.id AS event_id, e.name AS event, sum(t.count) AS n,
+         sum(iif(o.is_self, t.count, 0)) AS self,
+         sum(iif(o.stack_id IS NULL, 0, t.count)) AS total
+  FROM event e JOIN stack_total t ON t.event_id = e.id
+  LEFT JOIN on_it o ON o.stack_id = t.stack_id GROUP BY e.id),
 asked(event_id, event, what, k, n) AS MATERIALIZED (
-  SELECT event_id, event, 'self', ifnull(self, 0), n FROM counted WHERE n > 0
+  SELECT event_id, event, 'self', self, n FROM counted WHERE n > 0
   UNION ALL
-  SELECT event_id, event, 'total', ifnull(total, 0), n FROM counted
-  WHERE n > 0),
+  SELECT event_id, event, 'total', total, n FROM counted WHERE n > 0),
 -- Newton's steps find the roots that not every SQLite has: of Wilson's
 -- interval (w) and of the Poisson limits of k and of n - k (a, b)
 root(event_id, event, what, k, n, z, wx, w, a, b, step) AS (

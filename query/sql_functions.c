@@ -161,6 +161,7 @@ struct values {
 	double *x; /* owned */
 	size_t n, room;
 	double percent;
+	bool is_null; /* a percentile of NULL was asked */
 	bool failed;
 };
 
@@ -176,6 +177,10 @@ static void collect(sqlite3_context *to, int n, sqlite3_value **values)
 
 	if (!v || v->failed) {
 		sqlite3_result_error_nomem(to);
+		return;
+	}
+	if (n > 1 && sqlite3_value_type(values[1]) == SQLITE_NULL) {
+		v->is_null = true;
 		return;
 	}
 	v->percent = n > 1 ? sqlite3_value_double(values[1]) : 50;
@@ -208,7 +213,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* The rank, from 1, of a percentile among n, or of a limit of it: ranks are
- * binomial. */
+ * binomial. Outside of 1 to n there is no such limit. */
 static double rank_of(enum which which, double n, double percent)
 {
 	static const double z = 1.959963984540054;
@@ -219,7 +224,7 @@ static double rank_of(enum which which, double n, double percent)
 	case LOW:
 		return floor(at - half);
 	case HIGH:
-		return ceil(at + half) + 1;
+		return at + half < n ? fmin(n, ceil(at + half) + 1) : n + 1;
 	default:
 		/* 99 % of 100 is the 99th, whatever the rounding */
 		return fmax(1, ceil(at - 1e-9));
@@ -234,7 +239,8 @@ static void percentile(sqlite3_context *to)
 	if (!v)
 		return;
 	rank = rank_of(which_of(to), (double)v->n, v->percent);
-	if (!v->failed && v->n && rank >= 1 && rank <= (double)v->n) {
+	if (!v->failed && !v->is_null && v->n && rank >= 1 &&
+	    rank <= (double)v->n) {
 		qsort(v->x, v->n, sizeof(*v->x), compare);
 		sqlite3_result_double(to, v->x[(size_t)rank - 1]);
 	}

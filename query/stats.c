@@ -7,14 +7,6 @@ static const double Z = 1.959963984540054;      /* 95 %, two-sided */
 static const double Z_ONE = 1.6448536269514722; /* 95 %, one-sided */
 static const double LN_20 = 2.995732273553991;  /* -ln(0.05) */
 
-void tally_add(struct tally *to, const struct tally *more)
-{
-	to->count += more->count;
-	to->weight += more->weight;
-	to->weight_sq += more->weight_sq;
-	to->estimate += more->estimate;
-}
-
 struct tally tally_of_shape(uint64_t count, uint64_t value)
 {
 	return (struct tally){ .count = count,

@@ -25,7 +25,13 @@ struct tally {
 	double estimate; /* in the event's unit */
 };
 
-void tally_add(struct tally *to, const struct tally *more);
+static inline void tally_add(struct tally *to, const struct tally *more)
+{
+	to->count += more->count;
+	to->weight += more->weight;
+	to->weight_sq += more->weight_sq;
+	to->estimate += more->estimate;
+}
 
 /* A tally of shape: count firings that sum to value. */
 struct tally tally_of_shape(uint64_t count, uint64_t value);

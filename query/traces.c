@@ -355,7 +355,7 @@ static void sort_rows(struct traces *t)
 		[TRACES_BY_CPU_SHARE] = compare_cpu_share,
 	};
 
-	if (t->n_rows)
+	if (t->n_rows && !t->is_unsorted)
 		qsort(t->rows, t->n_rows, sizeof(*t->rows), compare[t->sort]);
 }
 

@@ -48,6 +48,8 @@ struct traces {
 	/* Inputs. */
 	const char *on; /* only samples that have this function; NULL: all */
 	enum traces_sort sort;
+	bool is_unsorted; /* rows come in any order; what is loaded is as for
+			     sort */
 	struct spans_filter filter;
 
 	struct report report;

@@ -59,43 +59,64 @@ void compare_add_all(struct compare *c, enum compare_side side,
 	c->weight_now += tally->weight;
 }
 
-/* As tally_add(), where a call would cost more than it does. */
-static inline void add(struct tally *to, const struct tally *more)
+/* Have room for an item. Returns 0 or -ENOMEM. */
+static int reach(struct compare *c, uint32_t item)
 {
-	to->count += more->count;
-	to->weight += more->weight;
-	to->weight_sq += more->weight_sq;
-	to->estimate += more->estimate;
-}
-
-int compare_add(struct compare *c, const uint32_t *items, size_t n,
-		const struct tally *tally)
-{
-	for (size_t i = 0; i < n; i++) {
-		struct tally *to;
-
-		if (items[i] >= c->n_items) {
-			if (items[i] >= c->room &&
-			    make_room(c, (size_t)items[i] + 1))
-				return -ENOMEM;
-			c->n_items = (size_t)items[i] + 1;
-		}
-		to = &c->now[items[i]].tally[COMPARE_TOTAL];
-		if (!to->count)
-			c->open[c->n_open++] = items[i];
-		add(to, tally);
-	}
-	if (n)
-		add(&c->now[items[0]].tally[COMPARE_SELF], tally);
+	if (item < c->n_items)
+		return 0;
+	if (item >= c->room && make_room(c, (size_t)item + 1))
+		return -ENOMEM;
+	c->n_items = (size_t)item + 1;
 	return 0;
 }
 
-static void end_part(struct compare_part *part, const struct tally *now,
-		     double n, double exposure)
+int compare_add_weight(struct compare *c, const uint32_t *items, size_t n,
+		       double weight)
 {
-	double k = now->weight;
+	/* What weighs nothing (a block of 0 ns) would not show as open. */
+	if (!(weight > 0))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		struct compare_now *to;
 
-	add(&part->tally, now);
+		if (reach(c, items[i]))
+			return -ENOMEM;
+		to = &c->now[items[i]];
+		if (to->weight[COMPARE_TOTAL] <= 0)
+			c->open[c->n_open++] = items[i];
+		to->weight[COMPARE_TOTAL] += weight;
+	}
+	if (n)
+		c->now[items[0]].weight[COMPARE_SELF] += weight;
+	return 0;
+}
+
+int compare_add_sums(struct compare *c, enum compare_side side,
+		     const uint32_t *items, size_t n, const struct tally *tally)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (reach(c, items[i]))
+			return -ENOMEM;
+		tally_add(&c->items[items[i]].part[COMPARE_TOTAL][side].tally,
+			  tally);
+	}
+	if (n)
+		tally_add(&c->items[items[0]].part[COMPARE_SELF][side].tally,
+			  tally);
+	return 0;
+}
+
+int compare_add(struct compare *c, enum compare_side side,
+		const uint32_t *items, size_t n, const struct tally *tally)
+{
+	int rc = compare_add_weight(c, items, n, tally->weight);
+
+	return rc ? rc : compare_add_sums(c, side, items, n, tally);
+}
+
+static void end_part(struct compare_part *part, double k, double n,
+		     double exposure)
+{
 	if (k <= 0)
 		return;
 	part->k_sq += k * k;
@@ -115,9 +136,8 @@ void compare_end_cluster(struct compare *c, enum compare_side side,
 		uint32_t at = c->open[c->n_open - 1];
 
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			if (c->now[at].tally[kind].count)
-				end_part(&c->items[at].part[kind][side],
-					 &c->now[at].tally[kind], n, exposure);
+			end_part(&c->items[at].part[kind][side],
+				 c->now[at].weight[kind], n, exposure);
 		c->now[at] = (struct compare_now){ 0 };
 	}
 	set->clusters++;
@@ -286,8 +306,9 @@ static void find_rates(const struct compare *c, const struct compare_part *part,
 		more = fmax(more, dispersion(&part[side], &c->set[side]));
 	for (int side = 0; side < COMPARE_SIDES; side++) {
 		const struct compare_set *set = &c->set[side];
-		const struct tally *t =
-			part[side].tally.count ? &part[side].tally : &set->all;
+		const struct tally *t = part[side].tally.weight > 0
+						? &part[side].tally
+						: &set->all;
 		double each = t->estimate / samples_of(t);
 
 		to->rate[side] = part[side].tally.estimate / set->exposure;
@@ -302,7 +323,7 @@ static enum compare_rule rule_of(const struct compare *c)
 	enum compare_rule rule = COMPARE_SAID;
 
 	for (int side = 0; side < COMPARE_SIDES; side++) {
-		if (c->set[side].all.count == 0)
+		if (!(c->set[side].all.weight > 0))
 			return COMPARE_NO_SAMPLES;
 		if (c->set[side].sampled < c->least_clusters)
 			rule = COMPARE_FEW_CLUSTERS;
@@ -330,7 +351,7 @@ static void answer(struct compare *c, struct compare_item *item,
 
 		to->share[side] = tally_share(&part[side].tally, &set->all);
 		to->share_in[side] =
-			c->rule == COMPARE_SAID
+			set->sampled > 1
 				? stats_share_clustered(&part[side].tally,
 							&set->all, &clusters)
 				: tally_share_interval(&part[side].tally,

@@ -51,8 +51,7 @@ struct compare_part {
 
 struct compare_answer {
 	double share[COMPARE_SIDES];
-	/* Of the program; with COMPARE_NO_SAMPLES and COMPARE_FEW_CLUSTERS of
-	 * these samples. */
+	/* Of the program; of these samples where they are of one cluster. */
 	struct stats_interval share_in[COMPARE_SIDES];
 	double difference; /* of shares: second - first */
 	struct stats_interval difference_in;
@@ -71,7 +70,7 @@ struct compare_item {
 /* What an item has in the cluster at hand; apart from the rest, so that what
  * is touched for each sample is small. */
 struct compare_now {
-	struct tally tally[COMPARE_KINDS];
+	double weight[COMPARE_KINDS];
 };
 
 /* One of the two sets. */
@@ -104,10 +103,18 @@ void compare_release(struct compare *c);
 void compare_add_all(struct compare *c, enum compare_side side,
 		     const struct tally *tally);
 
-/* The items that they were on, each once; the first is the innermost. Returns 0
- * or -ENOMEM. tally has a count of at least 1. */
-int compare_add(struct compare *c, const uint32_t *items, size_t n,
-		const struct tally *tally);
+/*
+ * The items that they were on, each once; the first is the innermost. Returns 0
+ * or -ENOMEM. In two halves for who has very many samples: their weight in the
+ * cluster at hand, and, at any time, what they come to over all clusters.
+ */
+int compare_add(struct compare *c, enum compare_side side,
+		const uint32_t *items, size_t n, const struct tally *tally);
+int compare_add_weight(struct compare *c, const uint32_t *items, size_t n,
+		       double weight);
+int compare_add_sums(struct compare *c, enum compare_side side,
+		     const uint32_t *items, size_t n,
+		     const struct tally *tally);
 
 /* The cluster at hand is over. exposure: how long it was, in any unit, or 1 of
  * a request. */

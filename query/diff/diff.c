@@ -33,7 +33,8 @@ int diff_add(struct diff *d, enum compare_side side, size_t file,
 	const uint32_t *items = diff_items_of(d->items, file, stack_id, &n);
 
 	compare_add_all(&d->compare, side, tally);
-	return items ? compare_add(&d->compare, items, n, tally) : -ENOMEM;
+	return items ? compare_add(&d->compare, side, items, n, tally)
+		     : -ENOMEM;
 }
 
 int diff_load(struct diff *d, const struct cli_common *common,

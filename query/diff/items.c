@@ -205,14 +205,24 @@ static int find_items(struct diff_items *it, size_t file,
 	}
 	flat = it->flat + it->n_flat;
 	known->at = (uint32_t)it->n_flat;
-	known->n = (uint32_t)n;
-	it->n_flat += n;
-	if (it->by_stack)
+	if (it->by_stack) {
+		known->n = 1;
+		it->n_flat++;
 		return intern(it, mix(stacks_text_key(stacks, as.stack_id)),
 			      &as, flat);
-	for (size_t i = 0; i < n; i++)
-		if (intern_row(it, file, rows[i], &flat[i]))
+	}
+	for (size_t i = 0; i < n; i++) {
+		uint32_t item, at = 0;
+
+		if (intern_row(it, file, rows[i], &item))
 			return -ENOMEM;
+		/* Rows of /a/x and /b/x are one item: it counts once. */
+		while (at < known->n && flat[at] != item)
+			at++;
+		flat[at] = item;
+		known->n += at == known->n;
+	}
+	it->n_flat += known->n;
 	return 0;
 }
 

@@ -3,7 +3,8 @@
  * Sets of requests. All requests are listed as weft traces lists them, each is
  * put on a side, and the samples are read in one pass, in the order of the
  * file; each request keeps a chain of its own. Then one request after the
- * other is added up, since each is a cluster.
+ * other is added up, since each is a cluster: by the weights of its samples.
+ * The other sums do not depend on clusters, and are kept by stack.
  */
 #include <errno.h>
 #include <math.h>
@@ -26,7 +27,7 @@ static const uint32_t END = UINT32_MAX;
 /* A sample; single precision will do for weights. */
 struct link {
 	uint32_t next, stack; /* in `links`, in `stacks` */
-	float weight, estimate;
+	float weight;
 };
 
 struct request {
@@ -37,9 +38,11 @@ struct request {
 	bool is_listed; /* of the range */
 };
 
-struct items_of {
-	const uint32_t *items; /* borrowed from d->items */
-	size_t n;
+struct stack {
+	int64_t id;
+	const uint32_t *items; /* what it adds to; borrowed from d->items */
+	size_t n_items;
+	struct tally tally[COMPARE_SIDES];
 };
 
 struct loading {
@@ -48,10 +51,11 @@ struct loading {
 	struct request *requests; /* owned; parallel to traces.sums.rows */
 	struct link *links;       /* owned */
 	size_t n_links, links_room;
-	struct sums stacks; /* keys: the ids of stacks */
+	struct sums ids;      /* keys: the ids of stacks */
+	struct stack *stacks; /* owned; parallel */
+	size_t stacks_room;
 	/* Owned, by id: 1 + index in traces.sums, in stacks; 0: search. */
 	uint32_t *small_traces, *small_stacks;
-	struct items_of *items; /* owned; parallel: what they add to */
 };
 
 /* Where the index of an id is remembered; NULL: nowhere. */
@@ -77,6 +81,24 @@ static struct request *request_of(const struct loading *l, int64_t trace)
 	return &l->requests[at];
 }
 
+/* For all stacks whose ids are known. Returns 0 or -ENOMEM. */
+static int make_room(struct loading *l)
+{
+	size_t room = l->stacks_room ? 2 * l->stacks_room : 1024;
+	struct stack *stacks;
+
+	if (l->ids.n <= l->stacks_room)
+		return 0;
+	stacks = reallocarray(l->stacks, room, sizeof(*stacks));
+	if (!stacks)
+		return -ENOMEM;
+	memset(stacks + l->stacks_room, 0,
+	       (room - l->stacks_room) * sizeof(*stacks));
+	l->stacks = stacks;
+	l->stacks_room = room;
+	return 0;
+}
+
 /* The index of a stack's id. Returns 0 or -ENOMEM. */
 static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 {
@@ -89,10 +111,11 @@ static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 		return 0;
 	}
 	/* Nothing is added to what is there. */
-	if (sums_add(&l->stacks, stack_id, &none, 0, 0))
+	if (sums_add(&l->ids, stack_id, &none, 0, 0) || make_room(l))
 		return -ENOMEM;
-	sum = sums_find(&l->stacks, stack_id);
-	*out = (uint32_t)(sum - l->stacks.rows);
+	sum = sums_find(&l->ids, stack_id);
+	*out = (uint32_t)(sum - l->ids.rows);
+	l->stacks[*out].id = stack_id;
 	if (known)
 		*known = *out + 1;
 	return 0;
@@ -116,11 +139,13 @@ static int add_link(struct loading *l, struct request *to, int64_t stack_id,
 	}
 	link = &l->links[l->n_links];
 	*link = (struct link){ .next = to->first,
-			       .weight = (float)tally->weight,
-			       .estimate = (float)tally->estimate };
+			       .weight = (float)tally->weight };
+	if (index_stack(l, stack_id, &link->stack))
+		return -ENOMEM;
 	to->first = (uint32_t)l->n_links++;
 	to->n++;
-	return index_stack(l, stack_id, &link->stack);
+	tally_add(&l->stacks[link->stack].tally[to->side], tally);
+	return 0;
 }
 
 static int read_samples(struct loading *l, size_t part, enum query_sql id,
@@ -172,16 +197,33 @@ static int read_all(struct loading *l, struct weft_err *err)
  * diff_items_of() has given is good until it finds more. */
 static int find_items(struct loading *l)
 {
-	l->items = calloc(l->stacks.n + 1, sizeof(*l->items));
-	if (!l->items)
-		return -ENOMEM;
 	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < l->stacks.n; i++) {
-			struct items_of *to = &l->items[i];
+		for (size_t i = 0; i < l->ids.n; i++) {
+			struct stack *s = &l->stacks[i];
 
-			to->items = diff_items_of(
-				l->d->items, 0, l->stacks.rows[i].key, &to->n);
-			if (!to->items)
+			s->items = diff_items_of(l->d->items, 0, s->id,
+						 &s->n_items);
+			if (!s->items)
+				return -ENOMEM;
+		}
+	return 0;
+}
+
+/* What the stacks come to over all requests. */
+static int add_stacks(struct loading *l)
+{
+	struct compare *c = &l->d->compare;
+
+	for (size_t i = 0; i < l->ids.n; i++)
+		for (int side = 0; side < COMPARE_SIDES; side++) {
+			const struct stack *s = &l->stacks[i];
+			const struct tally *tally = &s->tally[side];
+
+			if (!tally->count)
+				continue;
+			tally_add(&c->set[side].all, tally);
+			if (compare_add_sums(c, side, s->items, s->n_items,
+					     tally))
 				return -ENOMEM;
 		}
 	return 0;
@@ -195,13 +237,10 @@ static int add_chain(struct loading *l, const struct request *r)
 
 	for (uint32_t at = r->first; at != END && !rc; at = l->links[at].next) {
 		const struct link *link = &l->links[at];
-		const struct items_of *of = &l->items[link->stack];
-		double weight = link->weight;
-		struct tally tally = { 1, weight, weight * weight,
-				       link->estimate };
+		const struct stack *s = &l->stacks[link->stack];
 
-		compare_add_all(c, r->side, &tally);
-		rc = compare_add(c, of->items, of->n, &tally);
+		c->weight_now += link->weight;
+		rc = compare_add_weight(c, s->items, s->n_items, link->weight);
 	}
 	return rc;
 }
@@ -215,12 +254,12 @@ static void rank(struct diff *d, const struct request *r,
 	d->peers++;
 	for (size_t i = 0; i < d->n_ranks; i++) {
 		struct diff_rank *to = &d->ranks[i];
-		const struct tally *now = d->compare.now[to->item].tally;
+		const double *now = d->compare.now[to->item].weight;
 		double all = d->compare.weight_now * (1 - 1e-9);
 
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
 			to->at_least[kind] +=
-				now[kind].weight >= to->share[kind] * all;
+				now[kind] >= to->share[kind] * all;
 	}
 }
 
@@ -240,8 +279,8 @@ static int add_one(struct loading *l, const struct request *one)
 
 		to->item = c->open[i];
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			to->share[kind] = c->now[to->item].tally[kind].weight /
-					  c->weight_now;
+			to->share[kind] =
+				c->now[to->item].weight[kind] / c->weight_now;
 	}
 	compare_end_cluster(c, COMPARE_SECOND, 1);
 	return 0;
@@ -250,8 +289,10 @@ static int add_one(struct loading *l, const struct request *one)
 static int add_requests(struct loading *l, const struct request *one)
 {
 	struct diff *d = l->d;
-	int rc = one ? add_one(l, one) : 0;
+	int rc = add_stacks(l);
 
+	if (!rc && one)
+		rc = add_one(l, one);
 	for (size_t i = 0; i < l->traces.sums.n && !rc; i++) {
 		const struct request *r = &l->requests[i];
 
@@ -386,6 +427,7 @@ static int list(struct loading *l, const struct cli_common *common,
 	int rc;
 
 	t->sort = TRACES_BY_DURATION;
+	t->is_unsorted = true;
 	rc = traces_load(t, common, d->files[0], err);
 	d->reports[0] = t->report; /* from here on ours */
 	d->n_reports = 1;
@@ -433,10 +475,10 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 		rc = diff_no_memory(err);
 	free(l.requests);
 	free(l.links);
-	free(l.items);
+	free(l.stacks);
 	free(l.small_traces);
 	free(l.small_stacks);
-	sums_release(&l.stacks);
+	sums_release(&l.ids);
 	traces_release(&l.traces);
 	return rc;
 }

@@ -184,6 +184,14 @@ two_programs() {
 	[ "$(json out 'sorted((r["stack"].split(";")[-1], r["differs"])
 		for r in j["self"] if "compress" in r["stack"])')" = \
 		"[('compress', True), ('compress_2', True)]" ]
+	# two of a name on one stack, in binaries of one name, count once
+	changed b.db "INSERT INTO binary SELECT 9, kind, '/opt' || path, 'dd',
+			'' FROM binary WHERE id = 1;
+		UPDATE frame SET binary_id = 9 WHERE id = 2;
+		UPDATE frame_function SET function_id = 3 WHERE frame_id = 2;"
+	run "$weft" diff a.db b.db --json -n 0
+	[ "$(row total handle 'r["second_samples"] == j["second"]["samples"],
+		r["second_share"]')" = '(True, 1)' ]
 	run "$weft" diff a.db b.db --pid 1100
 	expect 0
 	has out 'no samples on one side'

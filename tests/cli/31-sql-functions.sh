@@ -26,10 +26,14 @@ SELECT percentile(x, 50), percentile(x, 99), percentile(x, 0),
 WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 100)
 SELECT percentile(x, 99), percentile_high(x, 99) IS NULL,
 	percentile(NULL, 50) IS NULL, median(NULL) IS NULL FROM n;
-SELECT median(x) IS NULL FROM (SELECT 1 AS x WHERE 0);"
+SELECT median(x) IS NULL FROM (SELECT 1 AS x WHERE 0);
+WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 381)
+SELECT percentile_high(x, 99), percentile(x, NULL) IS NULL,
+	percentile_low(x, 0) IS NULL,
+	(SELECT percentile_high(x, 99) IS NULL FROM n WHERE x < 381) FROM n;"
 
 # Of 1000 the ranks are 500 -+ 1.96 sqrt(250): 469.01 and 530.99, one more
-# above.
+# above. The 99th percentile of 381 has an upper limit, of 380 it has none.
 answers="0.060297257|0.719556931|0.040830|0.224625211|7.220869001|0.0504
 16.113477157|116.681641234|1|0.0|1.0
 1|00ff
@@ -37,7 +41,8 @@ answers="0.060297257|0.719556931|0.040830|0.224625211|7.220869001|0.0504
 _start;main;handle;compress|1
 500.0|990.0|1.0|1000.0|500.0|469.0|532.0
 99.0|1|1|1
-1"
+1
+381.0|1|1|1"
 
 in_the_shell() {
 	recording weft.db

@@ -86,6 +86,23 @@ only_slow() {
 	"$weft" sql @only_slow >out
 	has out ' 5  _start;main;handle;compress;compress$'
 	lacks out 'lib:c.so'
+	# what ties with the last of the slow is slow
+	recording weft.db "UPDATE trace SET first_ns = 0, last_ns = 7"
+	answers @only_slow percent=34 n=1 <<-END
+	cpu-clock|3|3|13|1300000000|ns|4|_start;main;handle;compress
+	END
+}
+
+slowest() {
+	# a request that has spans alone has no first and last sample
+	recording weft.db "INSERT INTO trace (id, trace_id, samples, weight_sum,
+		value_sum, first_ns, last_ns) VALUES (4, randomblob(16), 0, 0, 0,
+		9223372036854775807, 0)"
+	answers @slowest_traces <<-END
+	$B|1380|6|600
+	$A|1280|16|1600
+	$C|0|1|100
+	END
 }
 
 requests() {
@@ -153,6 +170,17 @@ share() {
 	cpu-clock|self|0|281|0|0|1.34863
 	cpu-clock|total|0|281|0|0|1.34863
 	END
+	# of two binaries on the same stacks
+	recording weft.db
+	"$weft" sql @share function=handle >one
+	sqlite3 weft.db "INSERT INTO frame (id, binary_id, address, in_kernel)
+		VALUES (99, 3, 7, 0); INSERT INTO frame_function VALUES
+		(99, 0, 3, NULL);
+		UPDATE stack_node SET frame_id = 99 WHERE id = 1"
+	"$weft" sql @share function=handle >two
+	awk '$2 == "self"' one >self
+	awk '$2 == "self"' two | diff -u self -
+	awk '$2 == "total" { exit !($3 > 0 && $3 <= $4) }' two
 }
 
 profiler() {
@@ -203,6 +231,7 @@ list() {
 it "which requests were on a function, inlined and kernel ones too" on_function
 it "what ran on a thread before a sample, and on all CPUs at a moment" moments
 it "stacks that only the slowest requests have" only_slow
+it "the longest requests" slowest
 it "one request: CPUs, functions, gaps, threads" requests
 it "failed requests and routes, by their spans" spans
 it "a share has the interval that weft top prints" share

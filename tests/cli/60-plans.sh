@@ -34,7 +34,8 @@ plans_of() {
 	for name in "$@"; do
 		awk -v want="$name" '
 			/^-- name: / { on = $3 == want; next }
-			on && !/^--/' "$root"/query/*.sql >query
+			on && !/^--/' "$root"/query/*.sql \
+			"$root"/query/*/*.sql >query
 		[ -s query ]
 		{ echo "EXPLAIN QUERY PLAN"; cat query; } |
 			sqlite3 weft.db >plan
@@ -68,7 +69,7 @@ prepared() {
 	echo "CREATE TEMP TABLE time_found (sample_id, outcome, trace, span_id);
 		CREATE TEMP TABLE time_sample AS SELECT * FROM sample;" >own
 	# a statement that cannot be prepared fails here, not at a customer
-	for file in "$root"/query/*.sql; do
+	for file in "$root"/query/*.sql "$root"/query/*/*.sql; do
 		awk '/^-- name: / { print ";"; on = 1; next }
 			on && !/^--/ { sub(/;$/, ""); print }
 			on == 1 && !/^--/ && NF { on = 2 }' "$file" |

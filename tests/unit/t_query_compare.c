@@ -150,7 +150,7 @@ static void add_clusters(struct compare *c, enum compare_side side,
 			if (k <= 0)
 				continue;
 			compare_add_all(c, side, &t);
-			assert_int_equal(compare_add(c, &item, 1, &t), 0);
+			assert_int_equal(compare_add(c, side, &item, 1, &t), 0);
 		}
 		compare_end_cluster(c, side, 1);
 	}
@@ -191,6 +191,68 @@ static void two_sets_of_clusters(void **state)
 	}
 }
 
+/* Intervals are of the program where there are clusters to tell. */
+static void shares_are_clustered(const struct compare *c)
+{
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		const struct compare_part *part =
+			&c->items[0].part[COMPARE_SELF][side];
+		const struct compare_set *set = &c->set[side];
+		struct stats_clusters clusters = {
+			set->sampled, set->n_sq,    part->k_sq,
+			part->kn,     part->having, part->nothing_else
+		};
+		struct stats_interval in =
+			set->sampled > 1
+				? stats_share_clustered(&part->tally, &set->all,
+							&clusters)
+				: tally_share_interval(&part->tally, &set->all);
+
+		near_interval(c->items[0].answer[COMPARE_SELF].share_in[side],
+			      in.lo, in.hi);
+	}
+}
+
+static void what_weighs_nothing_is_nowhere(void **state)
+{
+	struct compare c = { .least_clusters = COMPARE_FEW_BLOCKS };
+	struct tally none = { 1, 0, 0, 0 };
+	uint32_t item = 1;
+
+	(void)state;
+	add_clusters(&c, COMPARE_FIRST, first, ARRAY_LEN(first), 1);
+	add_clusters(&c, COMPARE_SECOND, second, ARRAY_LEN(second), 1);
+	for (int i = 0; i < 5000; i++)
+		assert_int_equal(
+			compare_add(&c, COMPARE_SECOND, &item, 1, &none), 0);
+	assert_int_equal(c.n_open, 0);
+	/* an item of which one side has nothing else */
+	item = ITEMS;
+	assert_int_equal(compare_add(&c, COMPARE_SECOND, &item, 1, &none), 0);
+	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
+		struct tally t = tally_of_shape(9, 9);
+
+		compare_add_all(&c, COMPARE_FIRST, &t);
+		assert_int_equal(compare_add(&c, COMPARE_FIRST, &item, 1, &t),
+				 0);
+		compare_end_cluster(&c, COMPARE_FIRST, 1);
+	}
+	assert_int_equal(compare_finish(&c), 0);
+	assert_int_equal(c.items[item].answer[COMPARE_SELF].rule, COMPARE_SAID);
+	assert_false(isnan(c.items[item].answer[COMPARE_SELF].ratio.hi));
+	compare_release(&c);
+
+	/* nothing but such */
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		compare_add_all(&c, side, &none);
+		assert_int_equal(compare_add(&c, side, &item, 1, &none), 0);
+		compare_end_cluster(&c, side, 1);
+	}
+	assert_int_equal(compare_finish(&c), 0);
+	assert_int_equal(c.rule, COMPARE_NO_SAMPLES);
+	compare_release(&c);
+}
+
 static void too_few_clusters_or_samples_are_told(void **state)
 {
 	struct compare c = { .least_clusters = COMPARE_FEW_BLOCKS };
@@ -203,6 +265,16 @@ static void too_few_clusters_or_samples_are_told(void **state)
 	assert_int_equal(c.items[0].answer[COMPARE_SELF].rule,
 			 COMPARE_FEW_CLUSTERS);
 	assert_true(c.items[0].answer[COMPARE_SELF].share[1] > 0);
+	shares_are_clustered(&c);
+	compare_release(&c);
+
+	/* one request against many: its own share is of its samples */
+	c = (struct compare){ .least_clusters = COMPARE_FEW_REQUESTS };
+	add_clusters(&c, COMPARE_FIRST, first, ARRAY_LEN(first), 1);
+	add_clusters(&c, COMPARE_SECOND, second, 1, 1);
+	assert_int_equal(compare_finish(&c), 0);
+	assert_int_equal(c.rule, COMPARE_FEW_CLUSTERS);
+	shares_are_clustered(&c);
 	compare_release(&c);
 
 	c = (struct compare){ .least_clusters = COMPARE_FEW_BLOCKS };
@@ -231,6 +303,7 @@ int main(void)
 		cmocka_unit_test(quantiles_of_normal_and_t),
 		cmocka_unit_test(a_clustered_share),
 		cmocka_unit_test(two_sets_of_clusters),
+		cmocka_unit_test(what_weighs_nothing_is_nowhere),
 		cmocka_unit_test(too_few_clusters_or_samples_are_told),
 	};
 

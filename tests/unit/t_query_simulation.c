@@ -59,7 +59,7 @@ static void add_samples(struct compare *c, enum compare_side side,
 	if (!count)
 		return;
 	compare_add_all(c, side, &t);
-	assert_int_equal(compare_add(c, &item, 1, &t), 0);
+	assert_int_equal(compare_add(c, side, &item, 1, &t), 0);
 }
 
 static void record_runs(struct compare *c, enum compare_side side, double share,
