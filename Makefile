@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-# weft (reads), weft-record (records), weft-symbolize (names what a recording has
-# no name for), weft-import (adds spans), weft-doctor (says what stands in the
+# weft (reads), weft-record (records), weft-symbolize (names what a recording
+# has no name for), weft-import (adds spans), weft-doctor (says what stands in the
 # way), weft-list (what can be recorded); all in build/.
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
@@ -77,7 +77,8 @@ $(B)/query.a: $(QUERY)
 
 # Generated: statements, the kernel program and its skeleton.
 GEN := $(B)/gen/flame_page.h $(B)/gen/store_sql.h $(B)/gen/query_sql.h \
-	$(B)/gen/weft.skel.h $(B)/gen/threads.skel.h $(B)/gen/measure.skel.h $(B)/gen/syscalls.h \
+	$(B)/gen/weft.skel.h $(B)/gen/threads.skel.h $(B)/gen/measure.skel.h \
+	$(B)/gen/syscalls.h \
 	$(B)/gen/context_process.pb-c.h $(B)/gen/otlp.pb-c.h \
 	$(B)/gen/pprof.pb-c.h $(B)/gen/otlp_profiles.pb-c.h
 STORE_SQL := $(wildcard store/sql/*.sql store/sql/schema/*.sql)

@@ -40,6 +40,14 @@ wrong=$(git grep -nwE '(atoi|atol|strcpy|strcat|sprintf|strtok|gets|alloca|syste
 [ -z "$wrong" ] || complain "banned calls:
 $wrong"
 
+# What a comment or ARCHITECTURE.md names by its file name alone is there.
+here=$(git ls-files | sed 's,.*/,,' && echo customlabels.h)
+wrong=$(git grep -hoE '(^|[^A-Za-z0-9_./<-])[a-z][a-z_]*(\.bpf)?\.[ch]\b' \
+	'bpf/*.[ch]' 'collector/*.[ch]' 'query/*.[ch]' 'store/*.[ch]' \
+	ARCHITECTURE.md | sed 's/^[^a-z]//' | sort -u | grep -vxF "$here" || true)
+[ -z "$wrong" ] || complain "files that are named, but are not there:
+$wrong"
+
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh') || complain "shellcheck, above"
 

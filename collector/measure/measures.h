@@ -53,7 +53,7 @@ void measure_harvest_example(struct measure_harvest *h,
 
 /*
  * Parse and plan the measures, before anything is loaded or forked. Functions
- * are looked up (measure_symbol.h). Errors: as measure_parse(), measure_plan()
+ * are looked up (symbol.h). Errors: as measure_parse(), measure_plan()
  * and measure_symbol().
  */
 int measures_plan(struct measures **out, const struct measures_opts *opts,

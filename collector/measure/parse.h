@@ -6,7 +6,7 @@
  *   [if TERM OP NUMBER [and ...]]
  *
  * Nothing is looked up here: whether probe, fields and symbols exist is
- * measure_plan.h's to find out.
+ * plan.h's to find out.
  */
 #ifndef WEFT_MEASURE_PARSE_H
 #define WEFT_MEASURE_PARSE_H

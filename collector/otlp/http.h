@@ -6,7 +6,7 @@
 struct MHD_Daemon;
 
 /* Answer requests at a listening socket, on a thread of its own, and write
- * messages (otlp_server.h) to out. NULL: it could not start. */
+ * messages (server.h) to out. NULL: it could not start. */
 struct MHD_Daemon *otlp_http_start(int listener, int out);
 
 #endif

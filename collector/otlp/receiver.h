@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Spans that arrive while we record: from their process (otlp_server.h) to the
+/* Spans that arrive while we record: from their process (server.h) to the
  * writer. */
 #ifndef WEFT_RECEIVER_H
 #define WEFT_RECEIVER_H

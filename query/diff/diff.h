@@ -80,7 +80,7 @@ int diff_add(struct diff *d, enum compare_side side, size_t file,
 
 int diff_no_memory(struct weft_err *err);
 
-/* Sets of time, and of requests (diff_blocks.c, diff_requests.c): open the
+/* Sets of time, and of requests (blocks.c, requests.c): open the
  * files, fill d->compare. */
 int diff_load_blocks(struct diff *d, const struct cli_common *common,
 		     struct weft_err *err) MUST_CHECK;

@@ -59,7 +59,7 @@ struct measure {
 	struct measure_row *rows; /* owned; the most first */
 	size_t n_rows;
 	int64_t end[MEASURE_ENDS];
-	/* By measure_examples.h: by key, then bucket from the highest on. */
+	/* By examples.h: by key, then bucket from the highest on. */
 	struct measure_example *examples; /* owned */
 	size_t n_examples;
 };
