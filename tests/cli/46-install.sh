@@ -46,6 +46,9 @@ installs() {
 	expect 0
 	has d/opt/weft/lib/systemd/system/weft.service \
 		'^ExecStart=/opt/weft/bin/weft record '
+	# an hour in a file, whatever options are added; the later one counts
+	has d/opt/weft/lib/systemd/system/weft.service \
+		'^ExecStart=.* -d 3600 .*[$]WEFT_OPTIONS$'
 	has d/opt/weft/lib/pkgconfig/otel-thread-ctx.pc '^prefix=/opt/weft$'
 	# nothing outside, and all of it goes
 	[ "$(files d | grep -vc '^\./opt/weft/')" = 0 ]

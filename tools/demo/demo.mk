@@ -14,6 +14,6 @@ $(B)/demo/load: $(LOAD_SRC) $(KNOWN_HEADERS)
 # Set-up first, by a make of its own: it installs what the build looks for.
 demo:
 	$(Q)tools/setup.sh
-	$(Q)$(MAKE) --no-print-directory all known
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all known
 	$(Q)WEFT_BUILD=$(B) tools/demo/demo.sh
 .PHONY: demo

@@ -12,18 +12,18 @@ $(B)/libotel-thread-ctx.a: $(PUBLISHER) $(KNOWN_HEADERS)
 	$(Q)rm -f $@ && $(AR) rcs $@ $(B)/otel-thread-ctx.o
 
 install-publisher: publisher
-	$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
+	$(Q)$(INSTALL) -D -m 644 tools/publisher/otel-thread-ctx.h \
 		$(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h
-	$(INSTALL) -D -m 644 $(B)/libotel-thread-ctx.a \
+	$(Q)$(INSTALL) -D -m 644 $(B)/libotel-thread-ctx.a \
 		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	$(Q)$(INSTALL) -d $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	$(Q)sed -e 's,@PREFIX@,$(PREFIX),' -e "s,@VERSION@,$$(sed -n \
 		's/.*WEFT_VERSION "\(.*\)"/\1/p' store/weft.h)," \
 		tools/publisher/otel-thread-ctx.pc.in \
 		>$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
 
 uninstall-publisher:
-	rm -f $(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
+	$(Q)rm -f $(DESTDIR)$(PREFIX)/include/otel-thread-ctx.h \
 		$(DESTDIR)$(PREFIX)/lib/libotel-thread-ctx.a \
 		$(DESTDIR)$(PREFIX)/lib/pkgconfig/otel-thread-ctx.pc
 .PHONY: publisher install-publisher uninstall-publisher
