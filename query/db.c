@@ -294,14 +294,27 @@ void db_sort_on_disk(struct db *db)
  * only. */
 static int adapt(struct db *db, struct weft_err *err)
 {
+	static const struct {
+		int last; /* schema that lacks it */
+		enum query_sql id;
+	} steps[] = {
+		{ 1, QUERY_SQL_DB_SCHEMA_1 },
+		{ 3, QUERY_SQL_DB_SCHEMA_3_PROCESS },
+		{ 3, QUERY_SQL_DB_SCHEMA_3_SHAPE },
+		{ 3, QUERY_SQL_DB_SCHEMA_3_COUNT },
+		{ 3, QUERY_SQL_DB_SCHEMA_3_TOTAL },
+		{ 4, QUERY_SQL_DB_SCHEMA_4 },
+	};
+	size_t i;
 	int version, rc;
 
 	rc = read_pragma(db, "PRAGMA user_version", &version, err);
-	if (rc || version > 1)
+	if (rc || version > steps[ARRAY_LEN(steps) - 1].last)
 		return rc;
 	rc = db_allow_own(db, true, err);
-	if (!rc)
-		rc = run(db, query_sql_text[QUERY_SQL_DB_SCHEMA_1], err);
+	for (i = 0; !rc && i < ARRAY_LEN(steps); i++)
+		if (version <= steps[i].last)
+			rc = run(db, query_sql_text[steps[i].id], err);
 	if (!rc)
 		rc = db_allow_own(db, false, err);
 	return rc;

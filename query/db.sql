@@ -4,3 +4,28 @@
 -- Schema 2 added the last column.
 CREATE TEMP VIEW stack AS
 SELECT id, status, depth, NULL AS ended FROM main.stack;
+
+-- name: db_schema_3_process
+-- Schema 4 added this table, and the next three.
+CREATE TEMP VIEW process_attribute AS
+SELECT 0 AS process_id, '' AS key, '' AS value WHERE 0;
+
+-- name: db_schema_3_shape
+CREATE TEMP VIEW shape_attribute AS
+SELECT 0 AS id, '' AS key, '' AS value WHERE 0;
+
+-- name: db_schema_3_count
+CREATE TEMP VIEW stack_attribute_count AS
+SELECT 0 AS interval_id, 0 AS event_id, 0 AS process_id, 0 AS stack_id,
+       0 AS attribute_id, 0 AS count, 0 AS value WHERE 0;
+
+-- name: db_schema_3_total
+CREATE TEMP VIEW stack_attribute_total AS
+SELECT 0 AS event_id, 0 AS attribute_id, 0 AS stack_id, 0 AS process_id,
+       0 AS count, 0 AS value WHERE 0;
+
+-- name: db_schema_4
+-- Schema 5 added the last column.
+CREATE TEMP VIEW event AS
+SELECT id, recording_id, name, unit, requested_hz, NULL AS tau_ns
+FROM main.event;

@@ -28,6 +28,8 @@ text_file() {
 	refused 'not an SQLite file' c
 }
 
+A=0af7651916cd43dd8448eb211c80319c
+
 foreign_database() {
 	sqlite3 a 'CREATE TABLE t (a); INSERT INTO t VALUES (1);'
 	refused "an SQLite file, but not a weft recording" a
@@ -63,6 +65,40 @@ older() {
 	expect 0
 	[ "$(json out 'j["results"][0]["rows"]')" = '[[10, 10, 0]]' ]
 	sha256sum -c --quiet before
+}
+
+# The same of the schemas in between: what came later is not missed.
+between() {
+	recording new
+	recording v4 'DROP TABLE binary_segment; DROP VIEW metric_total;
+		DROP VIEW metric_histogram; DROP VIEW metric_loss;
+		DROP VIEW metric_examples; DROP TABLE metric_exemplar;
+		DROP TABLE metric_interval; DROP TABLE metric_bucket;
+		DROP TABLE metric_value; DROP TABLE metric_key; DROP TABLE metric;
+		ALTER TABLE event DROP COLUMN tau_ns; PRAGMA user_version = 4;'
+	cp v4 v3
+	sqlite3 v3 'DROP TABLE stack_attribute_total;
+		DROP TABLE stack_attribute_count; DROP TABLE shape_attribute;
+		DROP TABLE process_attribute; PRAGMA user_version = 3;'
+	for command in "top" "top --by thread" "top --by attribute" "traces" "trace $A" "timeline" \
+		"loss" "hist --of cpu" "export" "diff --trace $A" "flame"; do
+		# shellcheck disable=SC2086
+		run "$weft" $command -i new
+		cp out want
+		mv err want_err
+		was=$status
+		for old in v3 v4; do
+			# shellcheck disable=SC2086
+			run "$weft" $command -i $old
+			expect "$was"
+			sed "s/\b$old\b/new/g" out | diff -u want -
+			sed "s/\b$old\b/new/g" err | diff -u want_err -
+		done
+	done
+	for old in v3 v4; do
+		run "$weft" measure -i "$old"
+		expect 4
+	done
 }
 
 damaged() {
@@ -172,6 +208,7 @@ it "a file that is no database is refused" text_file
 it "another program's database is refused, and named so" foreign_database
 it "a newer schema is refused, naming both" newer
 it "an older schema is read, and what it lacks is not known" older
+it "so are those in between" between
 it "a damaged file is refused without a half report" damaged
 it "a missing table is an error, not an empty report" table_is_gone
 it "a missing file says how to get one" absent
