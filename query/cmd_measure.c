@@ -67,7 +67,7 @@ static const struct cli_command command = {
 		"Have the kernel count, add up, or sort into buckets, and print that at the end;\n"
 		"or print what a recording has (made by weft record --measure TEXT), by NAME.\n"
 		"\n"
-		"  TEXT  [NAME =] AGG by KEY[, KEY...] @ PROBE if TERM OP NUMBER and ...\n"
+		"  TEXT  [NAME =] AGG [by KEY[, KEY...]] @ PROBE [if TERM OP NUMBER [and ...]]\n"
 		"  AGG   count(), sum(V), avg(V), min(V), max(V), stats(V), hist(V),\n"
 		"        lhist(V, MIN, MAX, STEP)\n"
 		"  V     args.FIELD  of a tracepoint or a system call, as its format names it\n"

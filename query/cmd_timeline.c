@@ -46,12 +46,17 @@ static const struct cli_command command = {
 static int print(const struct report *r, const struct sequence *s,
 		 bool with_trace, struct weft_err *err)
 {
+	int64_t detail_n = r->range.parts[r->range.n_parts - 1].detail_n;
 	int rc;
 
 	report_print_heading(r);
-	printf("detail samples in the order of time, one in %lld of all; "
-	       "estimated\n\n",
-	       (long long)r->range.parts[r->range.n_parts - 1].detail_n);
+	if (detail_n == 1)
+		printf("detail samples in the order of time; every sample was "
+		       "chosen\n\n");
+	else
+		printf("detail samples in the order of time, one in %lld of "
+		       "all; estimated\n\n",
+		       (long long)detail_n);
 	rc = lanes_print(s, r->range.parts[0].start_ns, report_ns_each(r),
 			 with_trace, table_width(), err);
 	if (rc)

@@ -178,10 +178,10 @@ static int print(const struct traces *t, size_t n, struct weft_err *err)
 	int rc;
 
 	report_print_heading(&t->report);
-	printf("estimated from detail: %s requests have samples%s%s; sorted by "
-	       "%s%s\n\n",
-	       FIGURE(figure_count, (double)t->n_sampled), t->on ? " on " : "",
-	       t->on ? t->on : "", sort_words[t->sort],
+	printf("estimated from detail: %s %s samples%s%s; sorted by %s%s\n\n",
+	       FIGURE(figure_count, (double)t->n_sampled),
+	       t->n_sampled == 1 ? "request has" : "requests have",
+	       t->on ? " on " : "", t->on ? t->on : "", sort_words[t->sort],
 	       t->sort == TRACES_BY_CPU ? ", its lower limit" : "");
 	rc = print_table(t, n, err);
 	if (rc)

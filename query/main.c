@@ -76,7 +76,12 @@ static int unknown(const char *word)
 	for (i = 0; i < ARRAY_LEN(commands); i++)
 		names[i] = commands[i].name;
 	near = weft_nearest(word, names);
-	if (near)
+	if (*word == '-')
+		weft_log(WEFT_ERROR,
+			 "'%s' needs a command before it; weft alone reads "
+			 "$WEFT_DB, else weft.db",
+			 word);
+	else if (near)
 		weft_log(WEFT_ERROR, "no command '%s'; did you mean '%s'?",
 			 word, near);
 	else

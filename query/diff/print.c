@@ -60,7 +60,8 @@ const char *diff_rule(const struct diff *d, enum compare_rule rule)
 				 "on a side"
 			       : "recording too short to generalise: fewer "
 				 "than 10 blocks (intervals) with samples on a "
-				 "side";
+				 "side; record for longer, or with a shorter "
+				 "--interval";
 	case COMPARE_FEW_SAMPLES:
 		return "too few samples that have it, or lack it: even all on "
 		       "one side would be no finding (2 min(f, 1 - f)^K > "
@@ -300,8 +301,8 @@ static void print_set(const struct diff *d, enum compare_side side)
 	printf("%s: %s samples", diff_word(d, side),
 	       FIGURE(figure_count, (double)set->all.count));
 	if (is_of_requests(d))
-		printf(" of %s requests, %s of them without",
-		       FIGURE(figure_count, clusters),
+		printf(" of %s request%s, %s of them without",
+		       FIGURE(figure_count, clusters), clusters == 1 ? "" : "s",
 		       FIGURE(figure_count, clusters - set->sampled));
 	else
 		printf(" in %.0f blocks of %s", clusters,

@@ -336,6 +336,9 @@ timelines() {
 	run "$weft" timeline --trace "$A" --json
 	expect 0
 	[ "$(json out 'set(r["trace_id"] for r in j["runs"])')" = "{'$A'}" ]
+	recording every.db "UPDATE recording SET detail_n = 1;"
+	run "$weft" timeline every.db
+	has out '^detail samples in the order of time; every sample was chosen$'
 	run "$weft" timeline -n 2 --json
 	[ "$(json out 'len(j["runs"]), j["runs_left_out"]')" = "(2, True)" ]
 }

@@ -91,6 +91,7 @@ too_little() {
 	run "$weft" diff a.db --after +31
 	expect 0
 	has out 'nothing is said of the program: .*fewer than 10 blocks'
+	has out 'record for longer, or with a shorter --interval'
 	lacks out 'could have|9 times of 10'
 	run "$weft" diff a.db --after +31 --json
 	[ "$(json out 'any("p" in r or r["differs"] for r in j["self"]),
@@ -160,6 +161,7 @@ one_request() {
 	[ "$(json out 'any(r["differs"] for r in j["self"])')" = False ]
 	run "$weft" diff a.db --trace "$id"
 	expect 0
+	has out '^this: [0-9,]+ samples of 1 request, '
 	has out 'there is no test'
 	run "$weft" diff a.db --trace ffffffffffffffff
 	expect 4

@@ -70,6 +70,9 @@ usage() {
 		expect 2
 		has err 'needs a value'
 	done
+	run "$weft" -i weft.db
+	expect 2
+	has err "'-i' needs a command before it; weft alone reads \\\$WEFT_DB"
 	run "$weft" top --sinse=1
 	expect 2
 	has err "did you mean '--since'"
