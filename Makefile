@@ -145,13 +145,13 @@ include tools/package/install.mk
 
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
-LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 33-many-binaries \
-	63-hostile-context 67-precedence 71-by-time 72-truth 82-measure \
+LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
+	33-many-binaries 63-hostile-context 67-precedence 71-by-time 72-truth 82-measure \
 	84-wall 86-same-twice)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
-	25-whole-stacks 26-chain-judge 28-kernel-and-double 29-tables \
-	30-short-lives 32-kernel-names 60-attribution 80-blocks)
+	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
+	32-kernel-names 60-attribution 80-blocks)
 LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.

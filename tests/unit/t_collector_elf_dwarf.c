@@ -142,7 +142,7 @@ static void expect_chains(const char *name, const char *alt, bool follow_split)
 static void inlined_functions_are_told(void **state)
 {
 	enum {
-		FEW = 6
+		FEW = 4
 	};
 	static const char *const ways[] = {
 		"gcc -gdwarf-5",

@@ -163,7 +163,7 @@ static void fail_each(struct fault what)
 	struct sums sums = { 0 };
 
 	for (what.at = 1; fail_one(&what, &sums);
-	     what.at += 1 + what.at / (all ? 512 : 2))
+	     what.at += 1 + (all ? what.at / 512 : what.at))
 		continue;
 	print_message("# %s%s%s%s, code %d: %d tried; failed: %d at open, "
 		      "%d batches, %d at close; %d did not matter\n",

@@ -3,8 +3,8 @@
 # words for flags, as gcc-O2-static; `few` and `all` list variants.
 UNWIND_SRC := $(filter-out %/plugin.c,$(wildcard tests/load/unwind/*.c))
 UNWIND_FEW := gcc-O2-pie gcc-O0-nopie gcc-O1-static gcc-O2-pie-fpleaf \
-	gcc-O3-pie-gold-gc clang-O2-pie clang-O3-staticpie clang-O1-pie-lld
-UNWIND_ALL := $(UNWIND_FEW) $(foreach cc,gcc clang,$(foreach opt,0 1 2 3, \
+	clang-O3-staticpie clang-O1-pie-lld
+UNWIND_ALL := $(UNWIND_FEW) gcc-O3-pie-gold-gc $(foreach cc,gcc clang,$(foreach opt,0 1 2 3, \
 	$(foreach kind,pie nopie static staticpie,$(cc)-O$(opt)-$(kind))) \
 	$(foreach more,pie-fp pie-fpleaf pie-lld pie-gold pie-separate \
 	pie-joined pie-gc pie-apart nopie-apart static-nohdr static-lld-gc \
