@@ -146,12 +146,12 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 63-hostile-context 67-precedence 71-by-time 72-truth 82-measure \
-	84-wall 86-same-twice)
+	33-many-binaries 35-jit-code 47-notify 63-hostile-context 66-obi \
+	67-precedence 71-by-time 72-truth 82-measure 84-wall 86-same-twice)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
-	32-kernel-names 60-attribution 80-blocks)
+	32-kernel-names 60-attribution 61-tls-models 80-blocks)
 LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
@@ -165,7 +165,7 @@ check:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) $(JOBS) --no-print-directory tests
 	$(Q)$(PROVE) -j4 $(UNIT) $(CLI)
-	$(Q)$(PROVE) -j3 $(LIVE)
+	$(Q)$(PROVE) -j2 $(LIVE)
 	$(Q)$(PROVE) $(ALONE)
 
 # The user-space suite under AddressSanitizer and UBSan.
@@ -192,7 +192,7 @@ check-long: check
 		FAULTS=all $(PROVE) $(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
 		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
-		tests/live/31-names.sh tests/live/35-jit-code.sh \
+		tests/live/31-names.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
 		$(wildcard tests/live/*attribution.sh)
