@@ -164,10 +164,7 @@ void binary_identity(const struct binary *b, char *out, size_t size)
 
 void binary_build_id(const struct binary *b, char *out, size_t size)
 {
-	size_t at = 0;
+	size_t n = b->file.build_id_size, room = (size - 1) / 2;
 
-	out[0] = '\0';
-	for (size_t i = 0; i < b->file.build_id_size && at + 3 <= size; i++)
-		at += snprintf(out + at, size - at, "%02x",
-			       b->file.build_id[i]);
+	weft_hex(out, b->file.build_id, n < room ? n : room);
 }

@@ -18,17 +18,12 @@ struct result {
 /* A blob as hexadecimal digits; the caller frees it. NULL: out of memory. */
 static char *to_hex(sqlite3_stmt *stmt, int column)
 {
-	static const char digits[] = "0123456789abcdef";
-	const unsigned char *blob = sqlite3_column_blob(stmt, column);
-	size_t n = (size_t)sqlite3_column_bytes(stmt, column), i;
+	const void *blob = sqlite3_column_blob(stmt, column);
+	size_t n = (size_t)sqlite3_column_bytes(stmt, column);
 	char *hex = malloc(2 * n + 1);
 
-	for (i = 0; hex && i < n; i++) {
-		hex[2 * i] = digits[blob[i] >> 4];
-		hex[2 * i + 1] = digits[blob[i] & 15];
-	}
 	if (hex)
-		hex[2 * n] = '\0';
+		weft_hex(hex, blob, n);
 	return hex;
 }
 

@@ -464,8 +464,7 @@ static void json_id(struct json *j, const char *key, const uint8_t id[8])
 {
 	char hex[17];
 
-	for (int i = 0; i < 8; i++)
-		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	weft_hex(hex, id, 8);
 	json_text(j, key, hex);
 }
 

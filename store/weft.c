@@ -99,9 +99,21 @@ bool weft_is_unsafe(uint32_t c)
 	       (c >= 0x2066 && c <= 0x2069);   /* bidi isolates */
 }
 
-size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
+void weft_hex(char *out, const void *bytes, size_t size)
 {
 	static const char digits[] = "0123456789abcdef";
+	const unsigned char *in = bytes;
+	size_t i;
+
+	for (i = 0; i < size; i++) {
+		*out++ = digits[in[i] >> 4];
+		*out++ = digits[in[i] & 15];
+	}
+	*out = '\0';
+}
+
+size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
+{
 	const unsigned char *in = (const unsigned char *)text;
 	size_t length = 0, take, need, i;
 	uint32_t point = 0;
@@ -126,8 +138,8 @@ size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
 			}
 			out[length++] = '\\';
 			out[length++] = 'x';
-			out[length++] = digits[in[i] >> 4];
-			out[length++] = digits[in[i] & 15];
+			weft_hex(out + length, in + i, 1);
+			length += 2;
 		}
 		in += take;
 		size -= take;

@@ -82,6 +82,9 @@ size_t weft_decode(const unsigned char *text, size_t size, uint32_t *point);
  * weft_sanitize() escapes. */
 bool weft_is_unsafe(uint32_t point);
 
+/* Bytes as lower-case hexadecimal digits: out has room for 2 * size + 1. */
+void weft_hex(char *out, const void *bytes, size_t size);
+
 /*
  * Parse a whole decimal number without sign or blanks, within [min, max].
  * Returns 0, -EINVAL (not a number) or -ERANGE.

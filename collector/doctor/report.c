@@ -46,12 +46,6 @@ void doctor_add(struct doctor_report *report, const char *name,
 	weft_sanitize(check->found, sizeof(check->found), text, strlen(text));
 }
 
-static void to_hex(char *out, const uint8_t *id, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		snprintf(out + 2 * i, 3, "%02x", id[i]);
-}
-
 static void print_threads(const struct doctor_report *report)
 {
 	size_t shown = 0;
@@ -71,8 +65,8 @@ static void print_threads(const struct doctor_report *report)
 		printf("%7u  %-9s", t->tid,
 		       context_status_names[t->record.status]);
 		if (t->record.status == WEFT_CTX_OK) {
-			to_hex(trace, t->record.trace_id, 16);
-			to_hex(span, t->record.span_id, 8);
+			weft_hex(trace, t->record.trace_id, 16);
+			weft_hex(span, t->record.span_id, 8);
 			printf("  %s  %s", trace, span);
 		}
 		putchar('\n');
@@ -104,8 +98,8 @@ static json_t *thread_json(const struct doctor_thread *t)
 	char trace[33] = "", span[17] = "";
 	bool is_ok = t->record.status == WEFT_CTX_OK;
 
-	to_hex(trace, t->record.trace_id, 16);
-	to_hex(span, t->record.span_id, 8);
+	weft_hex(trace, t->record.trace_id, 16);
+	weft_hex(span, t->record.span_id, 8);
 	return json_pack("{s:I, s:s, s:o, s:o}", "tid", (json_int_t)t->tid,
 			 "context", context_status_names[t->record.status],
 			 "trace_id", text_or_null(is_ok ? trace : NULL),

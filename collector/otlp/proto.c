@@ -101,16 +101,12 @@ static json_t *map_to_json(const ProtobufCBinaryData *bytes, int depth)
 /* As hex: what the bytes mean, only their sender knows. */
 static json_t *bytes_to_json(const ProtobufCBinaryData *bytes)
 {
-	static const char digits[] = "0123456789abcdef";
 	json_t *string;
 	char *text = malloc(2 * bytes->len + 1);
 
 	if (!text)
 		return NULL;
-	for (size_t i = 0; i < bytes->len; i++) {
-		text[2 * i] = digits[bytes->data[i] >> 4];
-		text[2 * i + 1] = digits[bytes->data[i] & 15];
-	}
+	weft_hex(text, bytes->data, bytes->len);
 	string = json_stringn(text, 2 * bytes->len);
 	free(text);
 	return string;

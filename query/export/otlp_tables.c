@@ -162,16 +162,15 @@ int otlp_link(struct otlp_tables *t, const unsigned char *trace,
 	OtlpProfiles__Link one = OTLP_PROFILES__LINK__INIT;
 	OtlpProfiles__Link *list[] = { &one };
 	dictionary part = OTLP_PROFILES__DICTIONARY__INIT;
-	size_t before = t->links.n, i;
+	size_t before = t->links.n;
 	char hex[49];
 	uint32_t at;
 
 	*out = 0;
 	if (!trace || !span)
 		return 0;
-	for (i = 0; i < 24; i++)
-		snprintf(hex + 2 * i, 3, "%02x",
-			 i < 16 ? trace[i] : span[i - 16]);
+	weft_hex(hex, trace, 16);
+	weft_hex(hex + 32, span, 8);
 	if (strings_intern(&t->links, hex, &at) || at > INT32_MAX)
 		return export_no_memory(t->x, err);
 	*out = (int32_t)at;

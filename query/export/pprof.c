@@ -228,10 +228,9 @@ static int hex_label(struct pprof *p, const char *key,
 		     const unsigned char *bytes, size_t n, struct weft_err *err)
 {
 	char hex[33] = "";
-	size_t i;
 
-	for (i = 0; bytes && i < n; i++)
-		snprintf(hex + 2 * i, 3, "%02x", bytes[i]);
+	if (bytes)
+		weft_hex(hex, bytes, n);
 	return label(p, key, hex, 0, err);
 }
 

@@ -62,11 +62,10 @@ static void put_real(struct rows *r, const char *key, double value)
 
 static const char *to_hex(char out[HEX_MAX], const unsigned char *id, size_t n)
 {
-	size_t i;
-
-	for (i = 0; id && i < n; i++)
-		snprintf(out + 2 * i, 3, "%02x", id[i]);
-	return id ? out : NULL;
+	if (!id)
+		return NULL;
+	weft_hex(out, id, n);
+	return out;
 }
 
 static void put_row(struct rows *r, const struct profile_sample *s,

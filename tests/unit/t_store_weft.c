@@ -73,6 +73,17 @@ static void a_small_buffer_never_cuts_within_a_character(void **state)
 	assert_int_equal(weft_sanitize(out, 7, "ab\x1b", 3), 6);
 }
 
+static void bytes_become_two_digits_each(void **state)
+{
+	char out[9] = "........";
+
+	(void)state;
+	weft_hex(out, "\x00\x9f\xa5", 3);
+	assert_memory_equal(out, "009fa5\0.", 9);
+	weft_hex(out, NULL, 0);
+	assert_string_equal(out, "");
+}
+
 static void whole_numbers_are_parsed_within_their_range(void **state)
 {
 	uint64_t n = 7;
@@ -193,6 +204,7 @@ int main(void)
 		cmocka_unit_test(what_turns_or_breaks_lines_becomes_escapes),
 		cmocka_unit_test(bytes_that_are_not_utf8_become_escapes),
 		cmocka_unit_test(a_small_buffer_never_cuts_within_a_character),
+		cmocka_unit_test(bytes_become_two_digits_each),
 		cmocka_unit_test(whole_numbers_are_parsed_within_their_range),
 		cmocka_unit_test(sizes_take_a_unit),
 		cmocka_unit_test(seconds_take_a_fraction),
