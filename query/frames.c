@@ -472,6 +472,18 @@ size_t frames_of_stack(const struct frames *f, int64_t stack_id, uint32_t *out)
 	return n;
 }
 
+bool frames_next(const struct frames *f, struct frames_way *w)
+{
+	if (w->n_levels == 0) {
+		if (w->n_frames == 0)
+			return false;
+		w->frame = &f->frames[w->stack[--w->n_frames]];
+		w->n_levels = w->frame->n_levels;
+	}
+	w->level = &f->levels[w->frame->first_level + --w->n_levels];
+	return true;
+}
+
 size_t frames_n_stacks(const struct frames *f)
 {
 	return f->tree->n_stacks;

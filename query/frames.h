@@ -99,6 +99,21 @@ void frames_free(struct frames *f);
  */
 size_t frames_of_stack(const struct frames *f, int64_t stack_id, uint32_t *out);
 
+/*
+ * A way from the root of a stack to its leaf, level by level: an inlined
+ * function follows what it stands in. Begins with the first two set.
+ */
+struct frames_way {
+	const uint32_t *stack; /* borrowed: frames, leaf first */
+	size_t n_frames;       /* that are still to come */
+	uint32_t n_levels;     /* of frame, that are still to come */
+	const struct frames_frame *frame;
+	const struct frames_level *level;
+};
+
+/* Go on to the next level, which then is in w. False: that was all. */
+bool frames_next(const struct frames *f, struct frames_way *w);
+
 /* How many stacks there are; and the dense number of one, below that, or that
  * number itself where there is no such stack. */
 size_t frames_n_stacks(const struct frames *f);

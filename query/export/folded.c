@@ -138,10 +138,9 @@ static int name_of(struct folded *f, const struct frames_frame *frame,
 
 static int add(void *ctx, const struct profile_sample *s, struct weft_err *err)
 {
-	const struct frames_frame *frame;
+	struct frames_way way = { .stack = s->frames, .n_frames = s->n_frames };
 	struct folded *f = ctx;
-	size_t i = s->n_frames;
-	uint32_t at, level, name;
+	uint32_t at, name;
 	bool end;
 
 	if (!f->n || s->process.id != f->process_id) {
@@ -152,17 +151,11 @@ static int add(void *ctx, const struct profile_sample *s, struct weft_err *err)
 	if (grow(f))
 		return export_no_memory(f->x, err);
 	at = below(f, 0, f->first, 0);
-	while (at && i-- > 0) {
-		frame = &f->x->frames->frames[s->frames[i]];
-		for (level = frame->n_levels; at && level-- > 0;) {
-			end = i == 0 && level == 0;
-			if (name_of(f, frame,
-				    &f->x->frames->levels[frame->first_level +
-							  level],
-				    end, &name))
-				return export_no_memory(f->x, err);
-			at = below(f, at, name, end);
-		}
+	while (at && frames_next(f->x->frames, &way)) {
+		end = !way.n_frames && !way.n_levels;
+		if (name_of(f, way.frame, way.level, end, &name))
+			return export_no_memory(f->x, err);
+		at = below(f, at, name, end);
 	}
 	if (!at)
 		return export_no_memory(f->x, err);

@@ -133,20 +133,14 @@ static int append(struct rows *r, size_t *size, const char *name)
 static int add(void *ctx, const struct profile_sample *s, struct weft_err *err)
 {
 	struct rows *r = ctx;
-	const struct frames *f = r->x->frames;
-	const struct frames_frame *frame;
+	struct frames_way way = { .stack = s->frames, .n_frames = s->n_frames };
 	const char *name;
-	size_t i, size = 0;
-	uint32_t level;
+	size_t size = 0;
 
-	for (i = s->n_frames; i-- > 0;) {
-		frame = &f->frames[s->frames[i]];
-		for (level = frame->n_levels; level-- > 0;) {
-			name = name_of(r, frame,
-				       &f->levels[frame->first_level + level]);
-			if (!name || append(r, &size, name))
-				return export_no_memory(r->x, err);
-		}
+	while (frames_next(r->x->frames, &way)) {
+		name = name_of(r, way.frame, way.level);
+		if (!name || append(r, &size, name))
+			return export_no_memory(r->x, err);
 	}
 	put_row(r, s, r->stack);
 	return 0;

@@ -128,10 +128,8 @@ static int add_weight(struct speedscope *s, double exact)
 static int add(void *ctx, const struct profile_sample *p, struct weft_err *err)
 {
 	struct speedscope *s = ctx;
-	const struct frames *f = s->x->frames;
-	const struct frames_frame *frame;
-	uint32_t level, at;
-	size_t i;
+	struct frames_way way = { .stack = p->frames, .n_frames = p->n_frames };
+	uint32_t at;
 
 	if (!s->n_weights || p->process.id != s->process_id) {
 		if (of_process(s, p->process.comm, &s->process))
@@ -139,15 +137,10 @@ static int add(void *ctx, const struct profile_sample *p, struct weft_err *err)
 		s->process_id = p->process.id;
 	}
 	fprintf(s->x->to, "%s[%" PRIu32, s->n_weights ? ",\n" : "", s->process);
-	for (i = p->n_frames; i-- > 0;) {
-		frame = &f->frames[p->frames[i]];
-		for (level = frame->n_levels; level-- > 0;) {
-			if (of_level(s, frame,
-				     &f->levels[frame->first_level + level],
-				     &at))
-				return export_no_memory(s->x, err);
-			fprintf(s->x->to, ",%" PRIu32, at);
-		}
+	while (frames_next(s->x->frames, &way)) {
+		if (of_level(s, way.frame, way.level, &at))
+			return export_no_memory(s->x, err);
+		fprintf(s->x->to, ",%" PRIu32, at);
 	}
 	putc(']', s->x->to);
 	if (add_weight(s, s->in_ns ? export_value(p) : export_count(p)))
