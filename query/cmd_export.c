@@ -75,6 +75,14 @@ static const struct format {
 	{ "json", ".json", export_json, false, false },
 };
 
+int export_walk(const struct export *x, enum profile_order order,
+		profile_fn *fn, void *ctx, struct weft_err *err)
+{
+	return profile_walk(x->report, x->frames, &x->choice,
+			    x->detail ? PROFILE_DETAIL : PROFILE_SHAPE, order,
+			    fn, ctx, err);
+}
+
 double export_count(const struct profile_sample *s)
 {
 	return (double)s->count * s->weight;

@@ -18,7 +18,7 @@ enum profile_form {
 
 enum profile_order {
 	PROFILE_BY_STACK, /* by process, thread, stack, trace, span, time */
-	PROFILE_BY_TIME   /* detail only */
+	PROFILE_BY_TIME   /* of detail; shape comes by stack all the same */
 };
 
 /* Zero: all. */

@@ -33,6 +33,11 @@ export_fn export_otlp;       /* ExportProfilesServiceRequest, v1development */
 export_fn export_csv;        /* a row per count or sample; RFC 4180 */
 export_fn export_json;       /* the same rows */
 
+/* profile_walk() over the form at hand, of a format that has room for
+ * one. */
+int export_walk(const struct export *x, enum profile_order order,
+		profile_fn *fn, void *ctx, struct weft_err *err) MUST_CHECK;
+
 /* What a sample adds to sums: of shape its count and value, of detail what it
  * stands for. */
 double export_count(const struct profile_sample *s);

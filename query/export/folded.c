@@ -289,9 +289,7 @@ int export_folded(const struct export *x, struct weft_err *err)
 			rc = export_no_memory(x, err);
 	}
 	if (!rc)
-		rc = profile_walk(x->report, x->frames, &x->choice,
-				  x->detail ? PROFILE_DETAIL : PROFILE_SHAPE,
-				  PROFILE_BY_STACK, add, &f, err);
+		rc = export_walk(x, PROFILE_BY_STACK, add, &f, err);
 	if (!rc && f.n && print_all(&f))
 		rc = export_no_memory(x, err);
 	strings_release(&f.names);

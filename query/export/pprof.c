@@ -437,10 +437,7 @@ static int write_strings(struct pprof *p, struct weft_err *err)
 
 static int write_all(struct pprof *p, struct weft_err *err)
 {
-	const struct export *x = p->x;
-	int rc = profile_walk(x->report, x->frames, &x->choice,
-			      x->detail ? PROFILE_DETAIL : PROFILE_SHAPE,
-			      PROFILE_BY_STACK, add, p, err);
+	int rc = export_walk(p->x, PROFILE_BY_STACK, add, p, err);
 
 	if (!rc)
 		rc = flush_sample(p, err);

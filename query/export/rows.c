@@ -155,10 +155,7 @@ static int write_rows(struct rows *r, struct weft_err *err)
 	r->names = calloc(x->frames->n_places, sizeof(*r->names));
 	if (!r->names)
 		return export_no_memory(x, err);
-	rc = profile_walk(x->report, x->frames, &x->choice,
-			  x->detail ? PROFILE_DETAIL : PROFILE_SHAPE,
-			  x->detail ? PROFILE_BY_TIME : PROFILE_BY_STACK, add,
-			  r, err);
+	rc = export_walk(x, PROFILE_BY_TIME, add, r, err);
 	for (i = 0; i < x->frames->n_places; i++)
 		free(r->names[i]);
 	free(r->names);

@@ -211,10 +211,7 @@ static int write_all(struct speedscope *s, struct weft_err *err)
 		return export_no_memory(x, err);
 	fprintf(x->to, ",\"unit\":\"%s\",\"startValue\":0,\n\"samples\":[\n",
 		s->in_ns ? "nanoseconds" : "none");
-	rc = profile_walk(x->report, x->frames, &x->choice,
-			  x->detail ? PROFILE_DETAIL : PROFILE_SHAPE,
-			  x->detail ? PROFILE_BY_TIME : PROFILE_BY_STACK, add,
-			  s, err);
+	rc = export_walk(x, PROFILE_BY_TIME, add, s, err);
 	if (rc)
 		return rc;
 	fprintf(x->to, "],\n\"weights\":[");
