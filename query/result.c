@@ -15,48 +15,51 @@ struct result {
 	char titles[TABLE_COLUMNS_MAX][128];
 };
 
-/* A blob as hexadecimal digits; the caller frees it. NULL: out of memory. */
-static char *to_hex(sqlite3_stmt *stmt, int column)
+/* The text of a value that is not NULL, of a blob its hexadecimal digits, which
+ * are *owned by the caller then. NULL: out of memory. */
+static const char *text_of(sqlite3_stmt *stmt, int column, char **owned,
+			   size_t *size)
 {
-	const void *blob = sqlite3_column_blob(stmt, column);
-	size_t n = (size_t)sqlite3_column_bytes(stmt, column);
-	char *hex = malloc(2 * n + 1);
+	const void *blob;
+	const char *text;
 
-	if (hex)
-		weft_hex(hex, blob, n);
-	return hex;
+	*owned = NULL;
+	if (sqlite3_column_type(stmt, column) != SQLITE_BLOB) {
+		text = (const char *)sqlite3_column_text(stmt, column);
+		*size = (size_t)sqlite3_column_bytes(stmt, column);
+		return text;
+	}
+	blob = sqlite3_column_blob(stmt, column);
+	*size = 2 * (size_t)sqlite3_column_bytes(stmt, column);
+	*owned = malloc(*size + 1);
+	if (*owned)
+		weft_hex(*owned, blob, *size / 2);
+	return *owned;
 }
 
 static int add_value(struct table *t, sqlite3_stmt *stmt, int column)
 {
 	const char *text;
-	char *hex;
+	size_t size;
+	char *owned;
 
-	switch (sqlite3_column_type(stmt, column)) {
-	case SQLITE_NULL:
+	if (sqlite3_column_type(stmt, column) == SQLITE_NULL) {
 		table_text(t, "NULL");
 		return 0;
-	case SQLITE_BLOB:
-		hex = to_hex(stmt, column);
-		if (!hex)
-			return -ENOMEM;
-		table_text(t, hex);
-		free(hex);
-		return 0;
-	default:
-		text = (const char *)sqlite3_column_text(stmt, column);
-		if (!text)
-			return -ENOMEM;
-		table_bytes(t, text,
-			    (size_t)sqlite3_column_bytes(stmt, column));
-		return 0;
 	}
+	text = text_of(stmt, column, &owned, &size);
+	if (!text)
+		return -ENOMEM;
+	table_bytes(t, text, size);
+	free(owned);
+	return 0;
 }
 
 static int json_value(struct json *j, sqlite3_stmt *stmt, int column)
 {
 	const char *text;
-	char *hex;
+	size_t size;
+	char *owned;
 
 	switch (sqlite3_column_type(stmt, column)) {
 	case SQLITE_NULL:
@@ -68,19 +71,12 @@ static int json_value(struct json *j, sqlite3_stmt *stmt, int column)
 	case SQLITE_FLOAT:
 		json_real(j, NULL, sqlite3_column_double(stmt, column));
 		return 0;
-	case SQLITE_BLOB:
-		hex = to_hex(stmt, column);
-		if (!hex)
-			return -ENOMEM;
-		json_text(j, NULL, hex);
-		free(hex);
-		return 0;
 	default:
-		text = (const char *)sqlite3_column_text(stmt, column);
+		text = text_of(stmt, column, &owned, &size);
 		if (!text)
 			return -ENOMEM;
-		json_bytes(j, NULL, text,
-			   (size_t)sqlite3_column_bytes(stmt, column));
+		json_bytes(j, NULL, text, size);
+		free(owned);
 		return 0;
 	}
 }
@@ -88,7 +84,8 @@ static int json_value(struct json *j, sqlite3_stmt *stmt, int column)
 static int csv_value(struct csv *c, sqlite3_stmt *stmt, int column)
 {
 	const char *text;
-	char *hex;
+	size_t size;
+	char *owned;
 
 	switch (sqlite3_column_type(stmt, column)) {
 	case SQLITE_NULL:
@@ -100,18 +97,12 @@ static int csv_value(struct csv *c, sqlite3_stmt *stmt, int column)
 	case SQLITE_FLOAT:
 		csv_real(c, sqlite3_column_double(stmt, column));
 		return 0;
-	case SQLITE_BLOB:
-		hex = to_hex(stmt, column);
-		if (!hex)
-			return -ENOMEM;
-		csv_text(c, hex, strlen(hex));
-		free(hex);
-		return 0;
 	default:
-		text = (const char *)sqlite3_column_text(stmt, column);
+		text = text_of(stmt, column, &owned, &size);
 		if (!text)
 			return -ENOMEM;
-		csv_text(c, text, (size_t)sqlite3_column_bytes(stmt, column));
+		csv_text(c, text, size);
+		free(owned);
 		return 0;
 	}
 }
