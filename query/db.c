@@ -246,7 +246,7 @@ static int read_pragma(struct db *db, const char *text, int *out,
 	return 0;
 }
 
-static int check_version(struct db *db, struct weft_err *err)
+static int check_version(struct db *db, int *out, struct weft_err *err)
 {
 	int id, version, rc;
 
@@ -273,6 +273,7 @@ static int check_version(struct db *db, struct weft_err *err)
 				 "recording did not get as far as its first "
 				 "interval",
 				 db->path);
+	*out = version;
 	return 0;
 }
 
@@ -292,7 +293,7 @@ void db_sort_on_disk(struct db *db)
 
 /* Make a file of an older schema read like one of ours, for this connection
  * only. */
-static int adapt(struct db *db, struct weft_err *err)
+static int adapt(struct db *db, int version, struct weft_err *err)
 {
 	static const struct {
 		int last; /* schema that lacks it */
@@ -306,11 +307,10 @@ static int adapt(struct db *db, struct weft_err *err)
 		{ 4, QUERY_SQL_DB_SCHEMA_4 },
 	};
 	size_t i;
-	int version, rc;
+	int rc;
 
-	rc = read_pragma(db, "PRAGMA user_version", &version, err);
-	if (rc || version > steps[ARRAY_LEN(steps) - 1].last)
-		return rc;
+	if (version > steps[ARRAY_LEN(steps) - 1].last)
+		return 0;
 	rc = db_allow_own(db, true, err);
 	for (i = 0; !rc && i < ARRAY_LEN(steps); i++)
 		if (version <= steps[i].last)
@@ -331,7 +331,7 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 {
 	struct weft_err first = { 0 };
 	struct db *db;
-	int rc;
+	int version = 0, rc;
 
 	*out = NULL;
 	path = db_choose(path);
@@ -359,9 +359,9 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 	sqlite3_exec(db->sql,
 		     "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY",
 		     NULL, NULL, NULL);
-	rc = check_version(db, err);
+	rc = check_version(db, &version, err);
 	if (!rc)
-		rc = adapt(db, err);
+		rc = adapt(db, version, err);
 	if (rc)
 		goto fail;
 	*out = db;
