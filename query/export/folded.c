@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,10 +21,7 @@ struct node {
 	uint32_t parent;      /* index; 0 is the root's */
 	uint32_t name;        /* in strings */
 	uint32_t child, next; /* 0: none */
-	enum {
-		INNER,
-		END
-	} at;
+	bool ends;            /* a line, here */
 };
 
 struct folded {
@@ -33,16 +29,16 @@ struct folded {
 	struct strings names;
 	struct node *nodes; /* owned; [0] is the root */
 	size_t n, room;
-	uint32_t *slots;       /* owned: hash of parent, name, at; 0 free */
+	uint32_t *slots;       /* owned: hash of parent, name, ends; 0 free */
 	size_t n_slots;        /* a power of two */
 	uint32_t *of_place[2]; /* owned: 1 + name of a place; as a line's end */
 	int64_t process_id;    /* whose comm is first */
 	uint32_t first;
 };
 
-static size_t hash(uint32_t parent, uint32_t name, int at)
+static size_t hash(uint32_t parent, uint32_t name, bool ends)
 {
-	uint64_t h = ((uint64_t)parent << 32 | name) * 2 + (uint64_t)at;
+	uint64_t h = ((uint64_t)parent << 32 | name) * 2 + ends;
 
 	h *= 0x9e3779b97f4a7c15;
 	return (size_t)(h ^ h >> 32);
@@ -69,7 +65,7 @@ static int grow(struct folded *f)
 	if (!slots)
 		return -ENOMEM;
 	for (i = 1; i < f->n; i++) {
-		at = hash(nodes[i].parent, nodes[i].name, nodes[i].at) &
+		at = hash(nodes[i].parent, nodes[i].name, nodes[i].ends) &
 		     (n - 1);
 		while (slots[at])
 			at = (at + 1) & (n - 1);
@@ -82,25 +78,26 @@ static int grow(struct folded *f)
 }
 
 /* The node of a name below a parent, made if new; 0: out of memory. */
-static uint32_t below(struct folded *f, uint32_t parent, uint32_t name, int end)
+static uint32_t below(struct folded *f, uint32_t parent, uint32_t name,
+		      bool ends)
 {
 	struct node *node;
 	size_t at;
 
 	if (grow(f))
 		return 0;
-	at = hash(parent, name, end) & (f->n_slots - 1);
+	at = hash(parent, name, ends) & (f->n_slots - 1);
 	for (; f->slots[at]; at = (at + 1) & (f->n_slots - 1)) {
 		node = &f->nodes[f->slots[at]];
 		if (node->parent == parent && node->name == name &&
-		    (int)node->at == end)
+		    node->ends == ends)
 			return f->slots[at];
 	}
 	f->nodes[f->n] = (struct node){
 		.parent = parent,
 		.name = name,
 		.next = f->nodes[parent].child,
-		.at = end ? END : INNER,
+		.ends = ends,
 	};
 	f->nodes[parent].child = (uint32_t)f->n;
 	f->slots[at] = (uint32_t)f->n;
@@ -148,9 +145,7 @@ static int add(void *ctx, const struct profile_sample *s, struct weft_err *err)
 		if (intern(f, s->process.comm, "", FOLDED_FIRST, &f->first))
 			return export_no_memory(f->x, err);
 	}
-	if (grow(f))
-		return export_no_memory(f->x, err);
-	at = below(f, 0, f->first, 0);
+	at = below(f, 0, f->first, false);
 	while (at && frames_next(f->x->frames, &way)) {
 		end = !way.n_frames && !way.n_levels;
 		if (name_of(f, way.frame, way.level, end, &name))
@@ -174,8 +169,8 @@ static int compare(const void *a, const void *b, void *ctx)
 
 	for (; *p && *p == *q; p++, q++)
 		;
-	c = *p ? (unsigned char)*p : x->at == END ? 0 : ';';
-	d = *q ? (unsigned char)*q : y->at == END ? 0 : ';';
+	c = *p ? (unsigned char)*p : x->ends ? 0 : ';';
+	d = *q ? (unsigned char)*q : y->ends ? 0 : ';';
 	return c - d;
 }
 
@@ -256,7 +251,7 @@ static int print_all(struct folded *f)
 	at = f->nodes[0].child;
 	while (!rc && at) {
 		node = &f->nodes[at];
-		if (node->at == END) {
+		if (node->ends) {
 			print(f, node, &line, &carry);
 		} else {
 			rc = push(&line, f->names.rows[node->name]);
