@@ -261,15 +261,20 @@ static int begin_sample(struct pprof *p, const struct profile_sample *s,
 }
 
 /* Of the programs, the one that used most has the main binary. */
+static void settle_main(struct pprof *p)
+{
+	if (!p->exe || p->exe_value <= p->main_value)
+		return;
+	free(p->main_exe);
+	p->main_exe = p->exe;
+	p->main_value = p->exe_value;
+	p->exe = NULL;
+}
+
 static int note_process(struct pprof *p, const struct profile_sample *s)
 {
 	if (!p->exe || s->process.id != p->process_id) {
-		if (p->exe && p->exe_value > p->main_value) {
-			free(p->main_exe);
-			p->main_exe = p->exe;
-			p->main_value = p->exe_value;
-			p->exe = NULL;
-		}
+		settle_main(p);
 		free(p->exe);
 		p->exe = strdup(s->process.exe);
 		p->exe_value = 0;
@@ -337,11 +342,7 @@ static int write_mappings(struct pprof *p, struct weft_err *err)
 	size_t main_one = f->n_binaries, i;
 	int rc = 0;
 
-	if (p->exe && p->exe_value > p->main_value) {
-		free(p->main_exe);
-		p->main_exe = p->exe;
-		p->exe = NULL;
-	}
+	settle_main(p);
 	for (i = 0; p->main_exe && i < f->n_binaries; i++)
 		if (p->mappings[i] && !strcmp(f->binaries[i].path, p->main_exe))
 			main_one = i;
