@@ -65,16 +65,21 @@ int strings_intern(struct strings *s, const char *text, uint32_t *out)
 	return 0;
 }
 
-int strings_intern_clean(struct strings *s, const char *text, uint32_t *out)
+char *strings_clean(const char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 	char *clean = malloc(4 * size + 1); /* \xNN for each byte */
-	int rc;
 
-	if (!clean)
-		return -ENOMEM;
-	weft_sanitize(clean, 4 * size + 1, text ? text : "", size);
-	rc = strings_intern(s, clean, out);
+	if (clean)
+		weft_sanitize(clean, 4 * size + 1, text ? text : "", size);
+	return clean;
+}
+
+int strings_intern_clean(struct strings *s, const char *text, uint32_t *out)
+{
+	char *clean = strings_clean(text);
+	int rc = clean ? strings_intern(s, clean, out) : -ENOMEM;
+
 	free(clean);
 	return rc;
 }

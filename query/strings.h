@@ -24,9 +24,13 @@ struct strings {
 int strings_intern(struct strings *s, const char *text,
 		   uint32_t *out) MUST_CHECK;
 
-/* The same of foreign text, made safe by weft_sanitize(); NULL reads "". */
+/* The same of strings_clean(). */
 int strings_intern_clean(struct strings *s, const char *text,
 			 uint32_t *out) MUST_CHECK;
+
+/* All of foreign text, made safe by weft_sanitize(); NULL reads "". The caller
+ * frees it; NULL: out of memory. */
+char *strings_clean(const char *text);
 
 void strings_release(struct strings *s);
 

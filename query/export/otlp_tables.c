@@ -98,13 +98,11 @@ int otlp_attribute_text(struct otlp_tables *t, const char *key,
 			const char *text, int32_t *out, struct weft_err *err)
 {
 	OtlpProfiles__AnyValue value = OTLP_PROFILES__ANY_VALUE__INIT;
-	size_t size = strlen(text);
-	char *clean = malloc(4 * size + 1);
+	char *clean = strings_clean(text);
 	int rc;
 
 	if (!clean)
 		return export_no_memory(t->x, err);
-	weft_sanitize(clean, 4 * size + 1, text, size);
 	value.value_case = OTLP_PROFILES__ANY_VALUE__VALUE_STRING_VALUE;
 	value.string_value = clean;
 	rc = attribute(t, key, clean, &value, out, err);

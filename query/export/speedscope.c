@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -151,12 +150,11 @@ static int add(void *ctx, const struct profile_sample *p, struct weft_err *err)
 /* Foreign text in quotes. */
 static int put_text(struct speedscope *s, const char *text, const char *suffix)
 {
-	size_t size = strlen(text), i;
-	char *clean = malloc(4 * size + 1);
+	char *clean = strings_clean(text);
+	size_t i;
 
 	if (!clean)
 		return -ENOMEM;
-	weft_sanitize(clean, 4 * size + 1, text, size);
 	putc('"', s->x->to);
 	for (i = 0; clean[i]; i++) {
 		if (clean[i] == '"' || clean[i] == '\\')
