@@ -367,6 +367,8 @@ static int load_stack(struct frames *f, sqlite3_stmt *stmt)
 	k->depth = depth < 0 || depth > FRAMES_DEPTH_MAX ? FRAMES_DEPTH_MAX
 							 : (uint16_t)depth;
 	k->status = (uint8_t)ends_parse_status(status ? status : "");
+	if (k->status == ENDS_LOST || k->status == ENDS_NOT_TAKEN)
+		k->depth = 0;
 	k->node = k->depth
 			  ? find(t->nodes, t->n_nodes, sizeof(*t->nodes), k->id)
 			  : NONE;
@@ -460,8 +462,7 @@ size_t frames_of_stack(const struct frames *f, int64_t stack_id, uint32_t *out)
 		out[0] = FRAMES_MARK_LOST;
 	else if (k->status == ENDS_NOT_TAKEN)
 		out[0] = FRAMES_MARK_NOT_TAKEN;
-	if (!k || k->status == ENDS_LOST || k->status == ENDS_NOT_TAKEN ||
-	    k->node == NONE)
+	if (!k || k->node == NONE)
 		return 1;
 	for (at = k->node; at != NONE && n < k->depth; at = t->nodes[at].parent)
 		out[n++] = t->nodes[at].frame;
