@@ -16,7 +16,6 @@
  * processes those of shape, where detail is to follow.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
