@@ -31,7 +31,7 @@ $(TLS_DIR)/exe-%: tests/load/tls/main.c tests/load/tls/slot.c $(KNOWN_HEADERS)
 	$(Q)$(tls_cc) $(tls_flags) -o $@ $(filter %.c,$^) -pthread
 $(TLS_DIR)/lib-%.so: tests/load/tls/slot.c
 	@mkdir -p $(@D)
-	$(Q)$(tls_cc) $(tls_flags) -fPIC -shared -o $@ $<
+	$(Q)$(tls_cc) $(tls_flags) -fPIC -shared -Wl,-soname,$(@F) -o $@ $<
 $(TLS_DIR)/start-%: tests/load/tls/main.c $(TLS_DIR)/lib-%.so $(KNOWN_HEADERS)
 	$(Q)$(tls_cc) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-$*.so \
 		-Wl,-rpath,'$$ORIGIN' -pthread
