@@ -18,8 +18,8 @@ query='WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n
 gcc -E -I"$tests/.." "$tests/unwind/double.c" -o "$dir/double.i" \
 	-I"$WEFT_BUILD" -D_GNU_SOURCE
 
-# same STACKS COMMAND...
-same() {
+# agree STACKS COMMAND...
+agree() {
 	stacks=$1
 	shift
 	timeout 60 "$at_syscall" "$stacks" "$@" >"$dir/out" 2>&1 &&
@@ -29,14 +29,14 @@ same() {
 	check "$(basename "$1"): kernel program and double agree" "$equal"
 }
 
-same 300 sqlite3 "$dir/new.db" 'CREATE TABLE t(a); WITH RECURSIVE n(x) AS
+agree 300 sqlite3 "$dir/new.db" 'CREATE TABLE t(a); WITH RECURSIVE n(x) AS
 	(SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 20000)
 	INSERT INTO t SELECT x FROM n; SELECT count(*) FROM t'
-same 300 "$cc1" -quiet -O2 "$dir/double.i" -o "$dir/double.s"
-same 300 find /usr/lib -name '*.so*'
+agree 300 "$cc1" -quiet -O2 "$dir/double.i" -o "$dir/double.s"
+agree 300 find /usr/lib -name '*.so*'
 # The shell's own expansion, so that it forks.
 # shellcheck disable=SC2016
-same 200 sh -c 'for i in 1 2 3 4 5 6 7 8 9; do echo $(cat /dev/null); done'
+agree 200 sh -c 'for i in 1 2 3 4 5 6 7 8 9; do echo $(cat /dev/null); done'
 
 # as_libdwfl STOPS COMMAND...
 as_libdwfl() {

@@ -27,13 +27,6 @@ measure() {
 		"$(is "$wrong" = 0)"
 }
 
-# same CLAIM FILE SQL WANTED
-same() {
-	got=$(sql "$2" "$3")
-	[ "$got" = "$4" ] || { echo "got: $got"; echo "not: $4"; } | say
-	check "$1" "$(is "$got" = "$4")"
-}
-
 db=$dir/plain.db
 measure "$db" \
 	--measure "n = count() by tid, comm @ uprobe:$calls:measured" \

@@ -33,13 +33,6 @@ check_stored() {
 		"$(is "$wrong" = 0)"
 }
 
-# same CLAIM FILE SQL WANTED
-same() {
-	got=$(sql "$2" "$3")
-	[ "$got" = "$4" ] || { echo "got: $got"; echo "not: $4"; } | say
-	check "$1" "$(is "$got" = "$4")"
-}
-
 db=$dir/requests.db
 measure "$db" --examples 3 \
 	--measure "took = hist(elapsed) @ uretprobe:$requests:handle" \

@@ -91,6 +91,13 @@ sql() {
 	sqlite3 -readonly "$1" "$2"
 }
 
+# same CLAIM FILE SQL WANTED: what it answers is exactly that
+same() {
+	got=$(sql "$2" "$3")
+	[ "$got" = "$4" ] || { echo "got: $got"; echo "not: $4"; } | say
+	check "$1" "$(is "$got" = "$4")"
+}
+
 # entry FILE NAME: the sum of a ledger entry
 entry() {
 	sql "$1" "SELECT ifnull(sum(count), 0) FROM ledger WHERE entry = '$2'"
