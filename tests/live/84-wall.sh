@@ -7,31 +7,11 @@
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
-# shellcheck source=tools/demo/processes.sh
-. "$tests/../tools/demo/processes.sh"
-trap 'processes_stop || true; live_end' EXIT
+# shellcheck source=tests/live/service.sh
+. "$(dirname "$0")/service.sh"
 
 least_requests=${WALL_REQUESTS:-200}
-start_service "$dir"
-start_load "$dir" --seconds 600 --slow 3
-"$weft" record -p "$service_pid" -e wall -F "${WALL_HZ:-9999}" --detail 1/1 \
-	-o "$dir/a.db" >"$dir/said" 2>&1 &
-recorder=$!
-live_children="$live_children $recorder"
-wait_for 30 test -s "$dir/a.db"
-before=$(wc -l <"$dir/sent.tsv")
-# shellcheck disable=SC2317 # called through wait_for
-are_sent() {
-	[ "$(wc -l <"$dir/sent.tsv")" -ge "$1" ]
-}
-wait_for 300 are_sent $((before + least_requests * 5 / 4)) || true
-kill -INT $recorder
-wait $recorder || true
-processes_stop
-say <"$dir/said"
-check_ledger "$dir/a.db"
-python3 "$tests/live/72-truth.py" "$dir/truth.tsv" "$dir/a.db" >"$dir/spans"
-"$weft" import-spans -i "$dir/a.db" "$dir/spans" 2>&1 | say
+record_service "$least_requests" -e wall -F "${WALL_HZ:-9999}" --detail 1/1
 
 # Each request that lies in the recording, with what its parts leave.
 cat >"$dir/rests.sql" <<'SQL'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""72-truth.py TRUTH DB: the demo service's own record of its requests as OTLP,
+"""service-spans.py TRUTH DB: the demo service's own record of its requests as OTLP,
 on the clock of a recording. Each has a root span, with the CPU time that the
 worker measured itself, and below it one of its second half."""
 import csv
