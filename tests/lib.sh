@@ -56,6 +56,36 @@ run() {
 	"$@" >out 2>err || status=$?
 }
 
+# on_terminals COLUMNS FILE: run weft with the words of each line of the file on
+# a terminal; what it wrote, to files out.1 and so on.
+on_terminals() {
+	python3 - "$weft" "$@" <<-'END'
+	import os, pty, sys
+	for i, line in enumerate(open(sys.argv[3])):
+	    pid, fd = pty.fork()
+	    if pid == 0:
+	        os.environ["COLUMNS"] = sys.argv[2]
+	        os.execv(sys.argv[1], [sys.argv[1]] + line.split())
+	    data = b""
+	    try:
+	        while chunk := os.read(fd, 65536):
+	            data += chunk
+	    except OSError:
+	        pass
+	    os.waitpid(pid, 0)
+	    open("out.%d" % (i + 1), "wb").write(data.replace(b"\r\n", b"\n"))
+	END
+}
+
+# terminal COLUMNS WORD...: the same of those words, to file out.
+terminal() {
+	local columns=$1
+	shift
+	echo "$*" >words
+	on_terminals "$columns" words
+	mv out.1 out
+}
+
 # expect STATUS: that was its exit status.
 expect() {
 	[ "$status" -eq "$1" ] && return 0

@@ -30,15 +30,19 @@ until_blocks() {
 	done
 }
 
-begin() {
-	recording weft.db "UPDATE recording SET ended_ns = NULL;
-		UPDATE function SET name = 'first' WHERE id = 4;"
+# follow SQL: a recording that runs, after that change
+follow() {
+	recording weft.db "UPDATE recording SET ended_ns = NULL;" "$1"
 	mkfifo gate
 	hold <gate >held &
 	exec 8>gate
 	until grep -q held held; do sleep 0.05; done
 	"$weft" top --follow=0.1 >follow 2>err 8>&- &
 	follower=$!
+}
+
+begin() {
+	follow "UPDATE function SET name = 'first' WHERE id = 4;"
 	until_blocks 1
 }
 
@@ -68,15 +72,8 @@ is_killed() {
 }
 
 too_young() {
-	recording weft.db "UPDATE recording SET ended_ns = NULL;
-		CREATE TABLE kept AS SELECT * FROM interval;
+	follow "CREATE TABLE kept AS SELECT * FROM interval;
 		DELETE FROM interval;"
-	mkfifo gate
-	hold <gate >held &
-	exec 8>gate
-	until grep -q held held; do sleep 0.05; done
-	"$weft" top --follow=0.1 >follow 2>err 8>&- &
-	follower=$!
 	sleep 0.5
 	[ ! -s follow ]
 	sqlite3 weft.db "INSERT INTO interval SELECT * FROM kept;
@@ -107,26 +104,19 @@ progress() {
 		  FROM slow WHERE n < 15000000)
 		SELECT 1 AS event_id, 1 AS process_id, 4 AS stack_id,
 		  count(*) AS count, count(*) AS value FROM slow"
-	python3 - "$weft" >seen 2>err <<-'END'
-	import os, pty, subprocess, sys
-	pid, fd = pty.fork()
-	if pid == 0:
-	    os.execv(sys.argv[1], [sys.argv[1], "top"])
-	data = b""
-	try:
-	    while chunk := os.read(fd, 65536):
-	        data += chunk
-	except OSError:
-	    pass
-	os.waitpid(pid, 0)
-	shown = data.rfind(b"\rreading 'weft.db': ")
-	print(shown >= 0, b"\r\033[K" in data[shown + 1:],
-	      data.find(b"FUNCTION") > shown)
-	plain = subprocess.run([sys.argv[1], "top"], capture_output=True)
-	print(b"reading" in plain.stdout + plain.stderr, plain.returncode)
+	terminal 80 top
+	mv out shown
+	run "$weft" top
+	expect 0
+	cat out err >plain
+	python3 - <<-'END' >seen
+	shown = open("shown", "rb").read()
+	at = shown.rfind(b"\rreading 'weft.db': ")
+	print(at >= 0, b"\r\033[K" in shown[at + 1:],
+	      shown.find(b"FUNCTION") > at,
+	      b"reading" in open("plain", "rb").read())
 	END
-	is seen 'True True True
-False 0'
+	is seen 'True True True False'
 }
 
 it "a block for each change, the last when the recording has ended" ends_cleanly

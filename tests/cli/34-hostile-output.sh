@@ -32,29 +32,6 @@ is_safe() {
 	END
 }
 
-# on_terminals FILE: run weft with the words of each line on a terminal; what
-# it writes, to files out.1 and so on
-on_terminals() {
-	python3 - "$weft" "$1" <<-'END'
-	import os, pty, sys
-	for i, line in enumerate(open(sys.argv[2])):
-	    pid, fd = pty.fork()
-	    if pid == 0:
-	        os.environ["COLUMNS"] = "100"
-	        os.execv(sys.argv[1], [sys.argv[1]] + line.split())
-	    data = b""
-	    try:
-	        while chunk := os.read(fd, 65536):
-	            data += chunk
-	    except OSError:
-	        pass
-	    os.waitpid(pid, 0)
-	    data = data.replace(b"\r\n", b"\n").removeprefix(b"\033[H\033[J")
-	    assert data, line
-	    open("out.%d" % (i + 1), "wb").write(data)
-	END
-}
-
 # The commands that read a file: a line each.
 reports() {
 	cat <<-END
@@ -137,11 +114,18 @@ for name in sys.argv[1:]:
 }
 
 terminals() {
+	local file
 	hostile
 	{ reports | grep -Ev '^(flame|sql @)'; echo 'top --follow'; echo; } \
 		>lines
 	grep -n '' lines
-	on_terminals lines
+	on_terminals 100 lines
+	# what --follow clears the screen with
+	sed -i '1s/^\x1b\[H\x1b\[J//' out.*
+	for file in out.*; do
+		echo "$file"
+		[ -s "$file" ]
+	done
 	is_safe out.*
 }
 

@@ -188,33 +188,14 @@ pipe() {
 	[ ! -s err ]
 }
 
-# terminal COLUMNS COMMAND...: run on a terminal; what it wrote, to file out
-terminal() {
-	python3 - "$@" <<-'END' >out
-	import fcntl, os, pty, struct, sys, termios
-	pid, fd = pty.fork()
-	if pid == 0:
-	    os.environ["COLUMNS"] = sys.argv[1]
-	    os.execv(sys.argv[2], sys.argv[2:])
-	data = b""
-	try:
-	    while chunk := os.read(fd, 65536):
-	        data += chunk
-	except OSError:
-	    pass
-	os.waitpid(pid, 0)
-	sys.stdout.buffer.write(data.replace(b"\r\n", b"\n"))
-	END
-}
-
 width() {
 	recording weft.db "UPDATE function SET name = printf('%.*c', 300, 'x')
 		WHERE id = 4;"
-	terminal 90 "$weft" top
+	terminal 90 top
 	has out '^\s*53\.33 .*  x+\.\.  worker$'
 	has out "$(printf '\033')\\[1m"
 	[ "$(grep -c '.\{91,\}' <(grep -a '^ *[0-9<]' out))" = 0 ]
-	NO_COLOR=1 terminal 90 "$weft" top
+	NO_COLOR=1 terminal 90 top
 	lacks out "$(printf '\033')"
 	run "$weft" top
 	has out 'x{300}  worker$'
