@@ -203,6 +203,28 @@ static inline void t_write(struct store *st, struct t_batch *b)
 		fail_msg("store_write: %s", err.msg);
 }
 
+/* Run SQL on a database, as somebody else who has the file. */
+static inline void t_change(const char *path, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	if (sqlite3_exec(db, sql, NULL, NULL, NULL))
+		fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+/* A closed recording of one batch. */
+static inline void t_make_recording(const char *path)
+{
+	static struct t_batch b;
+	struct store *st = t_open(path, false);
+
+	t_fill(&b);
+	t_write(st, &b);
+	t_close(st);
+}
+
 /* Ask a database for all rows as text: columns by '|', rows by newline. */
 static inline const char *t_ask_db(sqlite3 *db, const char *sql)
 {
