@@ -78,15 +78,21 @@ static inline struct store_opts t_opts(const char *path)
 	};
 }
 
+static inline struct store *t_open_with(const struct store_opts *opts)
+{
+	struct store *st;
+
+	if (store_open(&st, opts, &err))
+		fail_msg("store_open: %s", err.msg);
+	return st;
+}
+
 static inline struct store *t_open(const char *path, bool append)
 {
 	struct store_opts opts = t_opts(path);
-	struct store *st;
 
 	opts.append = append;
-	if (store_open(&st, &opts, &err))
-		fail_msg("store_open: %s", err.msg);
-	return st;
+	return t_open_with(&opts);
 }
 
 static inline void t_close(struct store *st)
@@ -276,6 +282,16 @@ static inline void t_expect(const char *path, const char *sql,
 
 	if (strcmp(got, answer))
 		fail_msg("%s\ngot:\n%s\nexpected:\n%s", sql, got, answer);
+}
+
+/* The batch is refused so, and a.db has nothing of it or any other. */
+static inline void t_expect_refused(struct store *st, struct t_batch *b,
+				    const char *message)
+{
+	memset(&err, 0, sizeof(err));
+	assert_int_equal(store_write(st, &b->batch, b->row, &err), -EINVAL);
+	assert_string_equal(err.msg, message);
+	t_expect("a.db", "SELECT count(*) FROM interval", "0");
 }
 
 #endif

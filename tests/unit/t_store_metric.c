@@ -27,14 +27,11 @@ static const struct store_metric_bucket buckets[] = { { 0, 1 }, { 3, 4 } };
 static struct store *open_with_metrics(bool append)
 {
 	struct store_opts opts = t_opts("a.db");
-	struct store *st;
 
 	opts.append = append;
 	opts.metrics = metrics;
 	opts.n_metrics = ARRAY_LEN(metrics);
-	if (store_open(&st, &opts, &err))
-		fail_msg("store_open: %s", err.msg);
-	return st;
+	return t_open_with(&opts);
 }
 
 /* Of the first measure a key of name and number; of the second none, with
@@ -160,11 +157,8 @@ static void a_value_that_leads_out_of_the_batch_is_refused(void **state)
 			bad.key[0].text = 1000000;
 		b.batch.metric_values = &bad;
 		b.batch.n_metric_values = 1;
-		memset(&err, 0, sizeof(err));
-		assert_int_equal(store_write(st, &b.batch, b.row, &err),
-				 -EINVAL);
-		assert_string_equal(err.msg, "bad batch: metric value 0 leads "
-					     "out of it");
+		t_expect_refused(st, &b,
+				 "bad batch: metric value 0 leads out of it");
 	}
 	memset(&err, 0, sizeof(err));
 	t_close(st);
@@ -190,11 +184,9 @@ static void an_exemplar_that_leads_out_of_the_batch_is_refused(void **state)
 			bad.key[0].text = 1000000;
 		b.batch.metric_exemplars = &bad;
 		b.batch.n_metric_exemplars = 1;
-		memset(&err, 0, sizeof(err));
-		assert_int_equal(store_write(st, &b.batch, b.row, &err),
-				 -EINVAL);
-		assert_string_equal(err.msg, "bad batch: metric exemplar 0 "
-					     "leads out of it");
+		t_expect_refused(st, &b,
+				 "bad batch: metric exemplar 0 leads out of "
+				 "it");
 	}
 	memset(&err, 0, sizeof(err));
 	t_close(st);

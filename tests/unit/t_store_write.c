@@ -376,10 +376,7 @@ static void what_is_learnt_later_completes_a_process(void **state)
 
 static void expect_refused(struct store *st, const char *message)
 {
-	memset(&err, 0, sizeof(err));
-	assert_int_equal(store_write(st, &b.batch, b.row, &err), -EINVAL);
-	assert_string_equal(err.msg, message);
-	t_expect("a.db", "SELECT count(*) FROM interval", "0");
+	t_expect_refused(st, &b, message);
 	t_fill(&b);
 }
 
