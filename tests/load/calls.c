@@ -5,8 +5,9 @@
  *   calls plain THREADS N   each thread calls measured(0) to measured(N - 1)
  *   calls nested N DEPTH    recursion: N times DEPTH calls in each other
  *   calls left N            N calls that are left by longjmp()
- *   calls ends N COUNT      N threads that end in ends(), then COUNT calls of
- * it that return calls reads N           reads of 0 to N - 1 bytes of /dev/zero
+ *   calls ends N COUNT      N threads that end in ends(), then COUNT calls
+ *                           of it that return
+ *   calls reads N           reads of 0 to N - 1 bytes of /dev/zero
  *
  * A function that no probe can be put on is there, too.
  */

@@ -7,9 +7,9 @@
  * Each thread works on N requests, one after the other: handle() is called with
  * the number of the request, and lasts SLOW_MS for one in SLOW_EVERY; of the
  * others a hundredth of that. While it runs the thread's record (OTEP 4947) has
- * the request's trace ID, and
- * http.route /slow or /fast. Between requests there is none, and idle() is
- * called. For each request a line "trace-id tid number slow ns" is printed.
+ * the request's trace ID, and http.route /slow or /fast. Between requests there
+ * is none, and idle() is called. For each request a line "trace-id tid number
+ * slow ns" is printed.
  */
 #include <pthread.h>
 #include <stdio.h>
