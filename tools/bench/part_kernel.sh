@@ -16,11 +16,9 @@ bench=$(cd "$(dirname "$0")" && pwd)
 slice=$((seconds < 5 ? seconds : 5))
 title "kernel: ns of a sample, each load $pairs times for $slice s"
 needs_root kernel
-needs bpftrace
-bpftool=/usr/sbin/bpftool
-[ -x $bpftool ] || bpftool=bpftool
+# shellcheck source=tools/bench/kernel_time.sh
+. "$bench/kernel_time.sh"
 
-stats_before=$(sysctl -n kernel.bpf_stats_enabled)
 peer=
 stop_peer() {
 	[ -n "$peer" ] || return 0
@@ -36,32 +34,16 @@ kernel_end() {
 trap kernel_end EXIT
 sysctl -q kernel.bpf_stats_enabled=0
 
-# Its programs are known by its own file descriptors: others may record, too.
 start_bpftrace() {
 	bpftrace -e 'profile:hz:997 { @[kstack, ustack, pid] = count(); }' \
 		>"$dir/said" 2>&1 &
 	peer=$!
-	tries=100
-	until cat "/proc/$peer/fdinfo"/* 2>/dev/null |
-		sed -n 's/^prog_id:[^0-9]*//p' | sort -u >"$dir/id" &&
-		[ -s "$dir/id" ]
-	do
-		tries=$((tries - 1))
-		if [ $tries -eq 0 ]; then
-			cat "$dir/said" >&2
-			exit 1
-		fi
-		sleep 0.1
-	done
+	wait_programs $peer '.*' "$dir/id"
 }
 
 # The kernel times programs for as long as weft asks it to, so the two are of
 # the same time, but for the first interval, in which tables may be missing. What
 # bpftrace has seen is thrown away: naming all of it takes longer than that.
-bpftrace_cost() {
-	$bpftool prog show id "$(cat "$dir/id")" |
-		sed -n 's/.*run_time_ns \([0-9]*\) run_cnt \([0-9]*\).*/\1 \2/p'
-}
 measure_both() {
 	start_bpftrace
 	rm -f "$dir/k.db"*
@@ -77,10 +59,10 @@ measure_both() {
 		}
 		sleep 0.2
 	done
-	bpftrace_cost >"$dir/cost"
+	cost "$dir/id" >"$dir/cost"
 	"$WEFT_BUILD/bench/empty_program" $slice >"$dir/floor"
 	wait $recorder
-	bpftrace_cost >>"$dir/cost"
+	cost "$dir/id" >>"$dir/cost"
 	stop_peer
 	ask "$dir/k.db" "
 		SELECT round((SELECT sum(bpf_run_ns) * 1.0 / sum(bpf_run_count)

@@ -11,11 +11,9 @@ set -eu
 slice=$((seconds < 5 ? seconds : 5))
 title "measures: ns of an event, each $pairs times for $slice s"
 needs_root measures
-needs bpftrace
-bpftool=/usr/sbin/bpftool
-[ -x $bpftool ] || bpftool=bpftool
+# shellcheck source=tools/bench/kernel_time.sh
+. "$(dirname "$0")/kernel_time.sh"
 
-stats_before=$(sysctl -n kernel.bpf_stats_enabled)
 running=
 stop_running() {
 	for pid in $running; do
@@ -31,38 +29,6 @@ measures_end() {
 }
 trap measures_end EXIT
 sysctl -q kernel.bpf_stats_enabled=1
-
-# programs PID NAMES: ids of its programs whose names are such, a line each
-programs() {
-	cat "/proc/$1/fdinfo"/* 2>/dev/null |
-		sed -n 's/^prog_id:[^0-9]*//p' | sort -u |
-		while read -r id; do
-			$bpftool prog show id "$id" 2>/dev/null |
-				grep -qE "^$id: .* name ($2) " && echo "$id"
-		done || true
-}
-
-# wait_programs PID NAMES FILE
-wait_programs() {
-	tries=200
-	until programs "$1" "$2" >"$3" && [ -s "$3" ]; do
-		tries=$((tries - 1))
-		if [ $tries -eq 0 ] || ! kill -0 "$1" 2>/dev/null; then
-			cat "$dir/said" >&2
-			exit 1
-		fi
-		sleep 0.1
-	done
-}
-
-# cost FILE: time and runs of all of them together
-cost() {
-	while read -r id; do
-		$bpftool prog show id "$id"
-	done <"$1" | sed -n \
-		's/.*run_time_ns \([0-9]*\) run_cnt \([0-9]*\).*/\1 \2/p' |
-		awk '{ ns += $1; n += $2 } END { printf "%.0f %.0f\n", ns, n }'
-}
 
 start_ours() {
 	"$weft" record -q -a --no-samples -d 3600 -o "$dir/m.db" \
