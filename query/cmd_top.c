@@ -78,13 +78,6 @@ static struct stats_interval value_interval(const struct tally *t)
 	return in;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static const char *dashed(char *to, size_t size, int64_t number)
 {
 	if (number)
@@ -146,7 +139,7 @@ static void fill_row(const struct top *top, const struct top_row *row,
 		table_text(t, dashed(number, sizeof(number), row->tid));
 	table_text(t, row->name);
 	if (top->by == TOP_BY_FUNCTION)
-		table_text(t, base_name(row->more));
+		table_text(t, weft_base_name(row->more));
 	if (top->by == TOP_BY_ATTRIBUTE)
 		table_text(t, row->more);
 	if (top->by == TOP_BY_PROCESS || top->by == TOP_BY_THREAD)

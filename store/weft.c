@@ -304,6 +304,13 @@ const char *weft_nearest(const char *text, const char *const *words)
 	return best;
 }
 
+const char *weft_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
 bool weft_find_beside(const char *name, char *out, size_t size)
 {
 	size_t name_size = strlen(name) + 1;

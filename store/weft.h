@@ -112,6 +112,9 @@ int weft_parse_seconds(const char *text, uint64_t min_ns, uint64_t max_ns,
  */
 const char *weft_nearest(const char *text, const char *const *words);
 
+/* The last part of a path; of one that ends in a slash all of it. Borrowed. */
+const char *weft_base_name(const char *path);
+
 /* The path of a program of that name that would lie beside us. False: we do
  * not know where we are, or it does not fit. */
 bool weft_find_beside(const char *name, char *out, size_t size) MUST_CHECK;

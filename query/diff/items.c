@@ -153,13 +153,6 @@ static int intern(struct diff_items *it, uint64_t hash,
 	return 0;
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static int intern_row(struct diff_items *it, size_t file, uint32_t row,
 		      uint32_t *out)
 {
@@ -168,7 +161,7 @@ static int intern_row(struct diff_items *it, size_t file, uint32_t row,
 
 	if (!f->of_row[row]) {
 		as.name = f->rows[row].name;
-		as.binary = base_name(f->rows[row].binary);
+		as.binary = weft_base_name(f->rows[row].binary);
 		if (intern(it,
 			   mix(hash_text(hash_text(0xcbf29ce484222325, as.name),
 					 as.binary)),

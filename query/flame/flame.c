@@ -112,13 +112,6 @@ int flame_add_layer(struct flame *f)
 	return (int)f->n_layers++;
 }
 
-static const char *file_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
 static uint64_t hash_text(uint64_t h, const char *text)
 {
 	do
@@ -166,7 +159,7 @@ uint32_t flame_frame(struct flame *f, const char *name, const char *binary,
 	size_t at;
 
 	key = hash_text(key, name);
-	key = hash_end(hash_text(key, file_name(binary)));
+	key = hash_end(hash_text(key, weft_base_name(binary)));
 	if (index_grow(x))
 		return FLAME_NONE;
 	for (at = key & (x->n_slots - 1); x->slots[at] != FLAME_NONE;
@@ -174,7 +167,7 @@ uint32_t flame_frame(struct flame *f, const char *name, const char *binary,
 		is = &f->frames[x->slots[at]];
 		if (x->keys[x->slots[at]] == key && is->kind == kind &&
 		    !strcmp(is->name, name) &&
-		    !strcmp(file_name(is->binary), file_name(binary)))
+		    !strcmp(weft_base_name(is->binary), weft_base_name(binary)))
 			return x->slots[at];
 	}
 	if (new_frame(f, name, binary, kind))
