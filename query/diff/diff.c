@@ -19,6 +19,11 @@ int diff_no_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory for what is compared");
 }
 
+bool diff_is_of_requests(const struct diff *d)
+{
+	return d->mode != DIFF_TWO_FILES && d->mode != DIFF_CUT;
+}
+
 struct tally diff_weighed(const struct diff *d, struct tally tally)
 {
 	if (d->is_by_value)
@@ -40,16 +45,16 @@ int diff_add(struct diff *d, enum compare_side side, size_t file,
 int diff_load(struct diff *d, const struct cli_common *common,
 	      struct weft_err *err)
 {
-	bool of_time = d->mode == DIFF_TWO_FILES || d->mode == DIFF_CUT;
+	bool of_requests = diff_is_of_requests(d);
 	int rc;
 
 	d->items = diff_items_new(d->by_stack);
 	if (!d->items)
 		return diff_no_memory(err);
 	d->compare.least_clusters =
-		of_time ? COMPARE_FEW_BLOCKS : COMPARE_FEW_REQUESTS;
-	rc = of_time ? diff_load_blocks(d, common, err)
-		     : diff_load_requests(d, common, err);
+		of_requests ? COMPARE_FEW_REQUESTS : COMPARE_FEW_BLOCKS;
+	rc = of_requests ? diff_load_requests(d, common, err)
+			 : diff_load_blocks(d, common, err);
 	if (!rc && compare_finish(&d->compare))
 		rc = diff_no_memory(err);
 	return rc;

@@ -70,6 +70,9 @@ int diff_load(struct diff *d, const struct cli_common *common,
 	      struct weft_err *err) MUST_CHECK;
 void diff_release(struct diff *d);
 
+/* Are its sets of requests, rather than of time? */
+bool diff_is_of_requests(const struct diff *d);
+
 /* A tally of a sample or of a count, as shares weigh it. */
 struct tally diff_weighed(const struct diff *d, struct tally tally);
 

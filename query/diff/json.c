@@ -12,11 +12,6 @@ static const char *const mode_words[] = {
 	[DIFF_TRACE] = "trace",
 };
 
-static bool is_of_requests(const struct diff *d)
-{
-	return d->mode != DIFF_TWO_FILES && d->mode != DIFF_CUT;
-}
-
 /* JSON has no infinity. */
 static void json_finite(struct json *j, const char *key, double value)
 {
@@ -38,7 +33,7 @@ static void json_set(const struct diff *d, struct json *j, const char *key,
 	json_int(j, "samples", (int64_t)set->all.count);
 	json_int(j, "clusters", (int64_t)set->clusters);
 	json_int(j, "clusters_sampled", (int64_t)set->sampled);
-	if (!is_of_requests(d))
+	if (!diff_is_of_requests(d))
 		json_real(j, "block_ns",
 			  set->clusters > 0 ? set->exposure / set->clusters
 					    : 0);
@@ -166,9 +161,9 @@ int diff_print_json(const struct diff *d, size_t rows, struct weft_err *err)
 	report_json(&d->reports[0], &j, "diff");
 	json_text(&j, "mode", mode_words[d->mode]);
 	json_text(&j, "by", d->by_stack ? "stack" : "function");
-	json_bool(&j, "estimated", is_of_requests(d));
+	json_bool(&j, "estimated", diff_is_of_requests(d));
 	json_text(&j, "rates_are",
-		  is_of_requests(d) ? "of a request" : "by nanosecond");
+		  diff_is_of_requests(d) ? "of a request" : "by nanosecond");
 	json_set(d, &j, "first", COMPARE_FIRST);
 	json_set(d, &j, "second", COMPARE_SECOND);
 	json_text(&j, "nothing_said",
@@ -182,7 +177,7 @@ int diff_print_json(const struct diff *d, size_t rows, struct weft_err *err)
 		json_int(&j, "requests_of_unknown_duration",
 			 (int64_t)d->unknown);
 	}
-	if (is_of_requests(d))
+	if (diff_is_of_requests(d))
 		json_bool(&j, "joined_by_time", d->by_time > 0);
 	if (d->mode == DIFF_TRACE)
 		rc = json_ranks(d, &j, err);

@@ -31,11 +31,6 @@ static const struct {
 			 { "OTHERS USE", "THIS USES" } },
 };
 
-static bool is_of_requests(const struct diff *d)
-{
-	return d->mode != DIFF_TWO_FILES && d->mode != DIFF_CUT;
-}
-
 /* --before alone: it is what came before that is of interest. */
 static int title_of(const struct diff *d, int side)
 {
@@ -55,7 +50,7 @@ const char *diff_rule(const struct diff *d, enum compare_rule rule)
 	case COMPARE_NO_SAMPLES:
 		return "no samples on one side";
 	case COMPARE_FEW_CLUSTERS:
-		return is_of_requests(d)
+		return diff_is_of_requests(d)
 			       ? "too few requests: fewer than 50 with samples "
 				 "on a side"
 			       : "recording too short to generalise: fewer "
@@ -180,7 +175,7 @@ static const char *figure_rate(struct figure *to, const struct diff *d,
 {
 	const char *unit = d->reports[0].range.unit;
 
-	if (is_of_requests(d))
+	if (diff_is_of_requests(d))
 		return figure_value(to, rate, unit);
 	snprintf(to->text, sizeof(to->text), "%.3g",
 		 strcmp(unit, "ns") ? rate * 1e9 : rate);
@@ -300,7 +295,7 @@ static void print_set(const struct diff *d, enum compare_side side)
 
 	printf("%s: %s samples", diff_word(d, side),
 	       FIGURE(figure_count, (double)set->all.count));
-	if (is_of_requests(d))
+	if (diff_is_of_requests(d))
 		printf(" of %s request%s, %s of them without",
 		       FIGURE(figure_count, clusters), clusters == 1 ? "" : "s",
 		       FIGURE(figure_count, clusters - set->sampled));
@@ -319,7 +314,7 @@ static void print_set(const struct diff *d, enum compare_side side)
 	       FIGURE(figure_rate, d,
 		      set->exposure > 0 ? set->all.estimate / set->exposure
 					: 0),
-	       is_of_requests(d)                        ? "a request"
+	       diff_is_of_requests(d)                   ? "a request"
 	       : strcmp(d->reports[0].range.unit, "ns") ? "a second"
 							: "s of it a second");
 }
@@ -339,8 +334,8 @@ static void print_scope(const struct diff *d)
 	       "for all that was tested) it\nis about the program, not about "
 	       "%s: %s are the clusters\n",
 	       diff_word(d, COMPARE_SECOND), diff_word(d, COMPARE_FIRST),
-	       is_of_requests(d) ? "these requests" : "these recordings",
-	       is_of_requests(d) ? "requests" : "blocks of time");
+	       diff_is_of_requests(d) ? "these requests" : "these recordings",
+	       diff_is_of_requests(d) ? "requests" : "blocks of time");
 	printf("9 times of 10 a change would have been found from");
 	for (size_t i = 0; i < ARRAY_LEN(shares); i++) {
 		double least =
@@ -380,7 +375,7 @@ static void print_heading(const struct diff *d)
 	if (d->left_out)
 		printf("left out: %lld interval%s in or between the two\n",
 		       (long long)d->left_out, d->left_out == 1 ? "" : "s");
-	if (is_of_requests(d))
+	if (diff_is_of_requests(d))
 		printf("estimated from detail\n");
 	if (d->by_time)
 		printf("samples of processes that tell no trace IDs are joined "
