@@ -53,7 +53,6 @@ struct diff {
 	/* Of DIFF_CUT: intervals that the cut went through, in neither set. */
 	int64_t left_out;
 	/* Of requests. */
-	double requests[COMPARE_SIDES];
 	bool by_extent;      /* there are no spans: from first to last sample */
 	double slow_from_ns; /* the shortest of the slow */
 	double unknown;      /* requests left out: no span tells how long */

@@ -494,7 +494,7 @@ static void print_one(const struct diff *d)
 			      strlen(d->root.name));
 	printf("trace %s%s%s against %s requests%s\n", d->hex,
 	       *name ? ", " : "", name,
-	       FIGURE(figure_count, d->requests[COMPARE_FIRST]),
+	       FIGURE(figure_count, d->compare.set[COMPARE_FIRST].clusters),
 	       *name ? " of its route" : "");
 	printf("THIS: the interval is of this request; OTHERS: of requests "
 	       "like these. Between single requests\nthere is no test. AS "

@@ -303,8 +303,6 @@ static int add_requests(struct loading *l, const struct request *one)
 			rank(d, r, one);
 		compare_end_cluster(&d->compare, r->side, 1);
 	}
-	for (int side = 0; side < COMPARE_SIDES; side++)
-		d->requests[side] = d->compare.set[side].clusters;
 	return rc;
 }
 
