@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "query/figure.h"
+#include "query/measure/measure.h"
 #include "query/overview.h"
 #include "query/report.h"
 
@@ -129,13 +130,10 @@ static int load_measures(struct found *f, struct db *db, int64_t recording,
 {
 	char name[NAME_BYTES];
 	sqlite3_stmt *stmt;
-	int64_t has = 0;
-	int rc = db_query(db, QUERY_SQL_OVERVIEW_HAS_MEASURES, &stmt, err);
+	int rc = measures_have_tables(db, err);
 
-	if (!rc)
-		has = db_ask(db, stmt, err);
-	if (rc || has <= 0)
-		return rc ? rc : (int)has;
+	if (rc <= 0)
+		return rc;
 	rc = db_query(db, QUERY_SQL_OVERVIEW_MEASURES, &stmt, err);
 	if (rc)
 		return rc;

@@ -36,9 +36,5 @@ SELECT (SELECT count(*) FROM recording),
        (SELECT EXISTS (SELECT 1 FROM span)),
        (SELECT max(id) FROM recording);
 
--- name: overview_has_measures
--- Has the file's schema measures at all?
-SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'metric');
-
 -- name: overview_measures
 SELECT name FROM metric WHERE recording_id = ?1 ORDER BY id;

@@ -283,7 +283,7 @@ static int fail_absent(const struct measures *all, const struct db *db,
 			 near ? near : names[0], near ? "?" : "");
 }
 
-static int has_tables(struct db *db, struct weft_err *err)
+int measures_have_tables(struct db *db, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc = db_query(db, QUERY_SQL_MEASURE_TABLES, &stmt, err);
@@ -309,7 +309,7 @@ static int keep(struct measures *m, const struct db *db, size_t first,
 int measures_load(struct measures *out, struct db *db, const struct range *r,
 		  const char *name, struct weft_err *err)
 {
-	int rc = has_tables(db, err);
+	int rc = measures_have_tables(db, err);
 
 	*out = (struct measures){ 0 };
 	for (size_t p = 0; p < r->n_parts && rc > 0; p++) {

@@ -69,6 +69,9 @@ struct measures {
 	size_t n;
 };
 
+/* Has the file's schema measures at all? 1, 0, or a negative errno. */
+int measures_have_tables(struct db *db, struct weft_err *err) MUST_CHECK;
+
 /* Load the measures of the range, or only the one called name (NULL: all).
  * -ENODATA: there is none; err lists what there is. On every path what out
  * holds is released by measures_release(). */
