@@ -9,11 +9,6 @@
 #include "query/measure/examples.h"
 #include "query/measure/print.h"
 
-static bool has_buckets(const struct measure *m)
-{
-	return !strcmp(m->aggregate, "hist") || !strcmp(m->aggregate, "lhist");
-}
-
 static struct measure_example *add(struct measure *m)
 {
 	struct measure_example *all = m->examples;
@@ -49,14 +44,12 @@ static int load(struct measure *m, struct db *db, const struct range_part *part,
 	struct measure_example last = { 0 }, e = { 0 };
 	sqlite3_stmt *stmt;
 	uint64_t of_bucket = 0;
-	int rc = db_query(db, QUERY_SQL_MEASURE_EXAMPLES, &stmt, err);
+	int rc = measure_query(m, db, part, QUERY_SQL_MEASURE_EXAMPLES, &stmt,
+			       err);
 
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(stmt, 1, m->id);
-	sqlite3_bind_int64(stmt, 2, part->first_interval);
-	sqlite3_bind_int64(stmt, 3, part->last_interval);
-	sqlite3_bind_int(stmt, 4, has_buckets(m));
+	sqlite3_bind_int(stmt, 4, measure_has_buckets(m));
 	while ((rc = db_step(db, stmt, err)) > 0) {
 		struct measure_example *to;
 
@@ -119,9 +112,10 @@ void measure_examples_print(const struct measure *m,
 
 		if (e->key_id != row->key_id)
 			continue;
-		if (!has_buckets(m) && !last)
+		if (!measure_has_buckets(m) && !last)
 			printf("  of the highest:\n");
-		else if (has_buckets(m) && (!last || last->bucket != e->bucket))
+		else if (measure_has_buckets(m) &&
+			 (!last || last->bucket != e->bucket))
 			printf("  from the %s bucket:\n",
 			       bucket_label(label, &m->edges, e->bucket));
 		print_one(e, unit);
@@ -142,9 +136,9 @@ void measure_examples_json(const struct measure *m,
 		if (e->key_id != row->key_id)
 			continue;
 		json_object(j, NULL);
-		if (has_buckets(m) && at.lo != INT64_MIN)
+		if (measure_has_buckets(m) && at.lo != INT64_MIN)
 			json_int(j, "lo", at.lo);
-		if (has_buckets(m) && at.hi != INT64_MAX)
+		if (measure_has_buckets(m) && at.hi != INT64_MAX)
 			json_int(j, "hi", at.hi);
 		json_int(j, "value", e->value);
 		json_int(j, "unix_ns", e->unix_ns);

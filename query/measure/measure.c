@@ -30,15 +30,15 @@ static int out_of_memory(struct weft_err *err)
 	return weft_fail(err, -ENOMEM, "out of memory");
 }
 
-static int bind_range(struct db *db, enum query_sql id, int64_t metric_id,
-		      const struct range_part *part, sqlite3_stmt **out,
-		      struct weft_err *err)
+int measure_query(const struct measure *m, struct db *db,
+		  const struct range_part *part, enum query_sql id,
+		  sqlite3_stmt **out, struct weft_err *err)
 {
 	int rc = db_query(db, id, out, err);
 
 	if (rc)
 		return rc;
-	sqlite3_bind_int64(*out, 1, metric_id);
+	sqlite3_bind_int64(*out, 1, m->id);
 	sqlite3_bind_int64(*out, 2, part->first_interval);
 	sqlite3_bind_int64(*out, 3, part->last_interval);
 	return 0;
@@ -128,8 +128,8 @@ static int load_values(struct measure *m, struct db *db,
 		       const struct range_part *part, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
-	int rc = bind_range(db, QUERY_SQL_MEASURE_VALUES, m->id, part, &stmt,
-			    err);
+	int rc = measure_query(m, db, part, QUERY_SQL_MEASURE_VALUES, &stmt,
+			       err);
 
 	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
@@ -163,8 +163,8 @@ static int load_buckets(struct measure *m, struct db *db,
 {
 	sqlite3_stmt *stmt;
 	size_t at = 0;
-	int rc = bind_range(db, QUERY_SQL_MEASURE_BUCKETS, m->id, part, &stmt,
-			    err);
+	int rc = measure_query(m, db, part, QUERY_SQL_MEASURE_BUCKETS, &stmt,
+			       err);
 
 	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
 		int64_t id = sqlite3_column_int64(stmt, 0);
@@ -186,8 +186,7 @@ static int load_ends(struct measure *m, struct db *db,
 		     const struct range_part *part, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
-	int rc =
-		bind_range(db, QUERY_SQL_MEASURE_ENDS, m->id, part, &stmt, err);
+	int rc = measure_query(m, db, part, QUERY_SQL_MEASURE_ENDS, &stmt, err);
 
 	if (!rc)
 		rc = db_step(db, stmt, err);
@@ -237,6 +236,11 @@ static int list(struct measures *out, struct db *db, int64_t recording_id,
 		rc = 0;
 	}
 	return rc;
+}
+
+bool measure_has_buckets(const struct measure *m)
+{
+	return !strcmp(m->aggregate, "hist") || !strcmp(m->aggregate, "lhist");
 }
 
 double measure_figure(const struct measure *m, const struct measure_row *row)

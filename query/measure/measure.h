@@ -79,10 +79,19 @@ int measures_load(struct measures *out, struct db *db, const struct range *r,
 		  const char *name, struct weft_err *err) MUST_CHECK;
 void measures_release(struct measures *m);
 
+/* Borrow statement id with the measure and a part's first and last interval
+ * bound to ?1, ?2, ?3. */
+int measure_query(const struct measure *m, struct db *db,
+		  const struct range_part *part, enum query_sql id,
+		  struct sqlite3_stmt **out, struct weft_err *err) MUST_CHECK;
+
 /* The functions of the n innermost frames of a stack, as "f < g": of user code;
  * where there are none of it, the kernel's. Bytes, as stored. */
 int measure_place(struct db *db, int64_t stack_id, int n, char *out,
 		  size_t size, struct weft_err *err) MUST_CHECK;
+
+/* Are its values in buckets? */
+bool measure_has_buckets(const struct measure *m);
 
 /* What an aggregate sorts its keys by, and prints of one that has no buckets.
  */

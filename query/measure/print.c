@@ -202,8 +202,7 @@ int measure_print(const struct measure *m, const struct measure_look *look,
 {
 	size_t n =
 		look->rows && look->rows < m->n_rows ? look->rows : m->n_rows;
-	bool has_buckets =
-		!strcmp(m->aggregate, "hist") || !strcmp(m->aggregate, "lhist");
+	bool has_buckets = measure_has_buckets(m);
 	int rc = 0;
 
 	print_heading(m);
