@@ -26,13 +26,16 @@ double tally_share(const struct tally *part, const struct tally *all)
 	return all->weight > 0 ? part->weight / all->weight : 0;
 }
 
+double tally_samples(const struct tally *t)
+{
+	return t->weight_sq > 0 ? t->weight * t->weight / t->weight_sq : 0;
+}
+
 struct stats_interval tally_share_interval(const struct tally *part,
 					   const struct tally *all)
 {
-	double n = 0;
+	double n = tally_samples(all);
 
-	if (all->weight_sq > 0)
-		n = all->weight * all->weight / all->weight_sq;
 	return stats_share_listed(tally_share(part, all) * n, n);
 }
 
@@ -167,7 +170,7 @@ struct stats_interval stats_share_clustered(const struct tally *part,
 
 	if (c->m < 2 || all->weight_sq <= 0)
 		return (struct stats_interval){ 0, 1 };
-	n = all->weight * all->weight / all->weight_sq;
+	n = tally_samples(all);
 	base = share * (1 - share) / n;
 	between = c->m / (c->m - 1) *
 		  (c->k_sq - 2 * share * c->kn + share * share * c->n_sq) /

@@ -46,10 +46,14 @@ void tally_by_value(struct tally *t);
 /* part's share of all: the ratio of weights (Hajek 1971); 0 of nothing. */
 double tally_share(const struct tally *part, const struct tally *all);
 
+/* As many independent samples of equal weight there are: the effective number
+ * (sum w)^2 / sum w^2 (Kish 1965); 0 of nothing. */
+double tally_samples(const struct tally *t);
+
 /*
  * The interval of tally_share(), for a row of a table that lists only what
  * was found: stats_share_listed() on the effective numbers of samples
- * n = (sum w)^2 / sum w^2 (Kish 1965) and k = share * n.
+ * n = tally_samples() of all and k = share * n.
  */
 struct stats_interval tally_share_interval(const struct tally *part,
 					   const struct tally *all);

@@ -148,12 +148,6 @@ void compare_end_cluster(struct compare *c, enum compare_side side,
 	c->weight_now = 0;
 }
 
-/* As many independent samples of equal weight there are (Kish 1965). */
-static double samples_of(const struct tally *t)
-{
-	return t->weight_sq > 0 ? t->weight * t->weight / t->weight_sq : 0;
-}
-
 /* The variance of a share between clusters, around a share that is taken for
  * true: the linearised ratio. */
 static double between(const struct compare_part *part,
@@ -167,7 +161,7 @@ static double between(const struct compare_part *part,
 /* The variance that independent samples would have. */
 static double independent(const struct compare_set *set, double share)
 {
-	return share * (1 - share) / samples_of(&set->all);
+	return share * (1 - share) / tally_samples(&set->all);
 }
 
 static double effect_of(const struct compare_part *part,
@@ -181,7 +175,8 @@ static double effect_of(const struct compare_part *part,
 static double pooled_share(const struct compare *c,
 			   const struct compare_part *part)
 {
-	double n1 = samples_of(&c->set[0].all), n2 = samples_of(&c->set[1].all);
+	double n1 = tally_samples(&c->set[0].all),
+	       n2 = tally_samples(&c->set[1].all);
 
 	return (n1 * tally_share(&part[0].tally, &c->set[0].all) +
 		n2 * tally_share(&part[1].tally, &c->set[1].all)) /
@@ -246,7 +241,7 @@ static void find_difference(const struct compare *c, enum compare_kind kind,
 
 	for (int side = 0; side < COMPARE_SIDES; side++) {
 		const struct compare_set *set = &c->set[side];
-		double n = samples_of(&set->all) /
+		double n = tally_samples(&set->all) /
 			   interval_effect(c, kind, part, side);
 
 		in[side] = stats_share_at(to->share[side] * n, n, set->student);
@@ -270,7 +265,7 @@ static void test(const struct compare *c, enum compare_kind kind,
 		double effect = fmax(set->effect[kind],
 				     effect_of(&part[side], set, share));
 
-		n[side] = samples_of(&set->all) / effect;
+		n[side] = tally_samples(&set->all) / effect;
 		k[side] = to->share[side] * n[side];
 	}
 	few = fmin(k[0] + k[1], n[0] + n[1] - k[0] - k[1]);
@@ -309,10 +304,10 @@ static void find_rates(const struct compare *c, const struct compare_part *part,
 		const struct tally *t = part[side].tally.weight > 0
 						? &part[side].tally
 						: &set->all;
-		double each = t->estimate / samples_of(t);
+		double each = t->estimate / tally_samples(t);
 
 		to->rate[side] = part[side].tally.estimate / set->exposure;
-		k[side] = samples_of(&part[side].tally) / more;
+		k[side] = tally_samples(&part[side].tally) / more;
 		exposure[side] = set->exposure / (each * more);
 	}
 	to->ratio = compare_ratio(k[1], exposure[1], k[0], exposure[0]);
@@ -418,6 +413,7 @@ double compare_least_difference(const struct compare *c, enum compare_kind kind,
 	const struct compare_set *set = c->set;
 
 	return compare_detectable(
-		share, samples_of(&set[1].all) / set[1].effect[kind],
-		samples_of(&set[0].all) / set[0].effect[kind], c->tests[kind]);
+		share, tally_samples(&set[1].all) / set[1].effect[kind],
+		tally_samples(&set[0].all) / set[0].effect[kind],
+		c->tests[kind]);
 }

@@ -307,8 +307,7 @@ static void print_set(const struct diff *d, enum compare_side side)
 		printf("; design effect %.2g: they tell as much as %s "
 		       "independent ones",
 		       set->effect[COMPARE_SELF],
-		       FIGURE(figure_count, set->all.weight * set->all.weight /
-						    set->all.weight_sq /
+		       FIGURE(figure_count, tally_samples(&set->all) /
 						    set->effect[COMPARE_SELF]));
 	printf("; %s %s\n",
 	       FIGURE(figure_rate, d,

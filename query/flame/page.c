@@ -135,10 +135,7 @@ static void put_layer(struct page *p, size_t number)
 	json_int(&p->j, "samples", (int64_t)l->all.count);
 	json_real(&p->j, "weight", l->all.weight);
 	json_real(&p->j, "value", l->all.estimate);
-	json_real(&p->j, "effective", /* samples: Kish 1965 */
-		  l->all.weight_sq > 0
-			  ? l->all.weight * l->all.weight / l->all.weight_sq
-			  : 0);
+	json_real(&p->j, "effective", tally_samples(&l->all));
 	if (list_begin(p)) {
 		for (i = 0; i < l->n; last = l->rows[i++].node)
 			fprintf(p->list, "%" PRIu32 " ",
