@@ -90,8 +90,7 @@ static struct stats_interval wilson(double k, double n, double z)
 					k >= n ? 1 : fmin(1, mid + half) };
 }
 
-/* Wilson's interval, mended, for a quantile. */
-static struct stats_interval mended(double k, double n, double z)
+struct stats_interval stats_share_at(double k, double n, double z)
 {
 	struct stats_interval in;
 
@@ -107,12 +106,7 @@ static struct stats_interval mended(double k, double n, double z)
 
 struct stats_interval stats_share(double k, double n)
 {
-	return mended(k, n, Z);
-}
-
-struct stats_interval stats_share_at(double k, double n, double z)
-{
-	return mended(k, n, z);
+	return stats_share_at(k, n, Z);
 }
 
 /* P(|T| < t) for whole degrees of freedom, theta = atan(t / sqrt(n)):
@@ -179,7 +173,8 @@ struct stats_interval stats_share_clustered(const struct tally *part,
 		effect = fmax(1, between / base);
 	if (fmin(c->having, c->m - c->nothing_else) < FEW_CLUSTERS)
 		effect = fmax(effect, c->n_sq / all->weight_sq);
-	return mended(share * n / effect, n / effect, stats_student(c->m - 1));
+	return stats_share_at(share * n / effect, n / effect,
+			      stats_student(c->m - 1));
 }
 
 struct stats_interval stats_share_listed(double k, double n)
