@@ -153,25 +153,36 @@ double stats_student(double freedom)
 	return sqrt(floor(n)) * tan(lo);
 }
 
-struct stats_interval stats_share_clustered(const struct tally *part,
-					    const struct tally *all,
-					    const struct stats_clusters *c)
+double stats_between(const struct stats_clusters *c, const struct tally *all,
+		     double share)
+{
+	return c->m / (c->m - 1) *
+	       (c->k_sq - 2 * share * c->kn + share * share * c->n_sq) /
+	       (all->weight * all->weight);
+}
+
+bool stats_is_rare(const struct stats_clusters *c)
 {
 	enum {
 		FEW_CLUSTERS = 5
 	};
-	double share = tally_share(part, all), n, base, between, effect = 1;
+
+	return fmin(c->having, c->m - c->nothing_else) < FEW_CLUSTERS;
+}
+
+struct stats_interval stats_share_clustered(const struct tally *part,
+					    const struct tally *all,
+					    const struct stats_clusters *c)
+{
+	double share = tally_share(part, all), n, base, effect = 1;
 
 	if (c->m < 2 || all->weight_sq <= 0)
 		return (struct stats_interval){ 0, 1 };
 	n = tally_samples(all);
 	base = share * (1 - share) / n;
-	between = c->m / (c->m - 1) *
-		  (c->k_sq - 2 * share * c->kn + share * share * c->n_sq) /
-		  (all->weight * all->weight);
 	if (base > 0)
-		effect = fmax(1, between / base);
-	if (fmin(c->having, c->m - c->nothing_else) < FEW_CLUSTERS)
+		effect = fmax(1, stats_between(c, all, share) / base);
+	if (stats_is_rare(c))
 		effect = fmax(effect, c->n_sq / all->weight_sq);
 	return stats_share_at(share * n / effect, n / effect,
 			      stats_student(c->m - 1));

@@ -102,6 +102,14 @@ struct stats_clusters {
 	double nothing_else; /* clusters with k_i = n_i */
 };
 
+/* The variance of a share between clusters, around a share that is taken for
+ * true: the linearised ratio. Of two clusters and more. */
+double stats_between(const struct stats_clusters *c, const struct tally *all,
+		     double share);
+
+/* Fewer than 5 clusters have it, or lack it: too few to tell how it varies. */
+bool stats_is_rare(const struct stats_clusters *c);
+
 /*
  * The share of part of all, for requests like these, of which clusters had
  * samples: stats_share() of the numbers that as many independent samples would

@@ -11,12 +11,6 @@
  * for what has too few samples, and for what too few samples lack. */
 static const double LEAST_P = 0.0025;
 
-enum {
-	/* Fewer clusters that have an item, or lack it, do not tell how it
-	 * varies. */
-	FEW_HAVING = 5
-};
-
 void compare_release(struct compare *c)
 {
 	free(c->items);
@@ -148,14 +142,25 @@ void compare_end_cluster(struct compare *c, enum compare_side side,
 	c->weight_now = 0;
 }
 
-/* The variance of a share between clusters, around a share that is taken for
- * true: the linearised ratio. */
+static struct stats_clusters clusters_of(const struct compare_part *part,
+					 const struct compare_set *set)
+{
+	return (struct stats_clusters){
+		.m = set->sampled,
+		.n_sq = set->n_sq,
+		.k_sq = part->k_sq,
+		.kn = part->kn,
+		.having = part->having,
+		.nothing_else = part->nothing_else,
+	};
+}
+
 static double between(const struct compare_part *part,
 		      const struct compare_set *set, double share)
 {
-	return set->sampled / (set->sampled - 1) *
-	       (part->k_sq - 2 * share * part->kn + share * share * set->n_sq) /
-	       (set->all.weight * set->all.weight);
+	const struct stats_clusters clusters = clusters_of(part, set);
+
+	return stats_between(&clusters, &set->all, share);
 }
 
 /* The variance that independent samples would have. */
@@ -206,8 +211,9 @@ static void find_effects(struct compare *c, enum compare_kind kind)
 static bool is_rare(const struct compare_part *part,
 		    const struct compare_set *set)
 {
-	return fmin(part->having, set->sampled - part->nothing_else) <
-	       FEW_HAVING;
+	const struct stats_clusters clusters = clusters_of(part, set);
+
+	return stats_is_rare(&clusters);
 }
 
 /*
@@ -335,14 +341,8 @@ static void answer(struct compare *c, struct compare_item *item,
 	*to = (struct compare_answer){ .rule = c->rule };
 	for (int side = 0; side < COMPARE_SIDES; side++) {
 		const struct compare_set *set = &c->set[side];
-		struct stats_clusters clusters = {
-			.m = set->sampled,
-			.n_sq = set->n_sq,
-			.k_sq = part[side].k_sq,
-			.kn = part[side].kn,
-			.having = part[side].having,
-			.nothing_else = part[side].nothing_else,
-		};
+		const struct stats_clusters clusters =
+			clusters_of(&part[side], set);
 
 		to->share[side] = tally_share(&part[side].tally, &set->all);
 		to->share_in[side] =
