@@ -16,6 +16,7 @@ struct place {
 	uint32_t to;   /* its new number */
 	uint32_t rest; /* the new number of its [smaller frames] */
 	bool is_folded;
+	bool has_rest; /* children of it are folded */
 };
 
 struct order {
@@ -115,9 +116,11 @@ static void link_children(struct order *o)
 		struct place *up;
 
 		node = o->sorted[i];
-		if (o->places[node].is_folded)
-			continue;
 		up = &o->places[o->f->nodes[node].parent];
+		if (o->places[node].is_folded) {
+			up->has_rest = true;
+			continue;
+		}
 		o->places[node].sibling = up->child;
 		up->child = node;
 	}
@@ -139,17 +142,17 @@ static void enter(struct order *o, uint32_t node)
 }
 
 /* All its children are there. */
-static void leave(struct order *o, uint32_t node, const bool *has_rest)
+static void leave(struct order *o, uint32_t node)
 {
 	struct place *p = &o->places[node];
 
-	if (has_rest[node])
+	if (p->has_rest)
 		p->rest = put(o, p->to, o->rest_frame,
 			      o->f->nodes[node].depth + 1);
 }
 
 /* Number the nodes anew, without recursion: depth costs no memory. */
-static void renumber(struct order *o, const bool *has_rest)
+static void renumber(struct order *o)
 {
 	const struct flame_node *n = o->f->nodes;
 	uint32_t at = 0;
@@ -161,31 +164,16 @@ static void renumber(struct order *o, const bool *has_rest)
 			enter(o, at);
 			continue;
 		}
-		leave(o, at, has_rest);
+		leave(o, at);
 		while (at && o->places[at].sibling == FLAME_NONE) {
 			at = n[at].parent;
-			leave(o, at, has_rest);
+			leave(o, at);
 		}
 		if (!at)
 			return;
 		at = o->places[at].sibling;
 		enter(o, at);
 	}
-}
-
-/* Which nodes have children that are folded, and are not themselves. */
-static bool *find_rests(const struct order *o)
-{
-	bool *has_rest = calloc(o->f->n_nodes, sizeof(*has_rest));
-	size_t i;
-
-	for (i = 1; has_rest && i < o->f->n_nodes; i++) {
-		uint32_t parent = o->f->nodes[i].parent;
-
-		if (o->places[i].is_folded && !o->places[parent].is_folded)
-			has_rest[parent] = true;
-	}
-	return has_rest;
 }
 
 /* Parents come first, so a folded one knows already where it went. */
@@ -227,28 +215,9 @@ static void merge(const struct order *o, struct flame_layer *l)
 		l->n = kept + 1;
 }
 
-/* The frame that stands for those that are left out. */
-static int add_rest_frame(struct order *o)
-{
-	struct flame *f = o->f;
-	struct flame_frame *grown;
-
-	grown = reallocarray(f->frames, f->n_frames + 1, sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	f->frames = grown;
-	grown[f->n_frames] = (struct flame_frame){ strdup("[smaller frames]"),
-						   strdup(""), FLAME_MARK };
-	o->rest_frame = (uint32_t)f->n_frames++;
-	if (!grown[o->rest_frame].name || !grown[o->rest_frame].binary)
-		return -ENOMEM;
-	return 0;
-}
-
 int flame_finish(struct flame *f, size_t n_main, size_t most)
 {
 	struct order o = { .f = f };
-	bool *has_rest = NULL;
 	size_t i;
 	int rc = -ENOMEM;
 
@@ -258,13 +227,11 @@ int flame_finish(struct flame *f, size_t n_main, size_t most)
 	if (!o.places || !o.sorted || !o.nodes)
 		goto out;
 	add_sizes(&o, n_main);
-	if (fold_small(&o, most) || add_rest_frame(&o))
+	o.rest_frame = flame_frame(f, "[smaller frames]", "", FLAME_MARK);
+	if (fold_small(&o, most) || o.rest_frame == FLAME_NONE)
 		goto out;
 	link_children(&o);
-	has_rest = find_rests(&o);
-	if (!has_rest)
-		goto out;
-	renumber(&o, has_rest);
+	renumber(&o);
 	follow(&o);
 	for (i = 0; i < f->n_layers; i++)
 		merge(&o, &f->layers[i]);
@@ -274,7 +241,6 @@ int flame_finish(struct flame *f, size_t n_main, size_t most)
 	o.nodes = NULL;
 	rc = 0;
 out:
-	free(has_rest);
 	free(o.nodes);
 	free(o.sorted);
 	free(o.places);
