@@ -12,13 +12,14 @@ enum {
 	LETTERS = 26,
 	LABEL_WIDTH = 20, /* a thread's number and name */
 	COLUMNS_LEAST = 10,
-	NOBODY = -1, /* a sample without a trace */
-	OTHERS = LETTERS
+	OTHERS = LETTERS, /* traces beyond the letters */
+	NOBODY,           /* samples without a trace */
+	MARKS
 };
 
 struct cell {
 	double samples;
-	double of[LETTERS + 2]; /* by trace: a letter's, others, nobody's */
+	double of[MARKS]; /* by trace: a letter's, others, nobody's */
 };
 
 struct lane {
@@ -103,7 +104,7 @@ static void add_run(struct lanes *l, struct lane *lane,
 		struct cell *cell = &lane->cells[i];
 
 		cell->samples += each;
-		cell->of[letter == NOBODY ? LETTERS + 1 : letter] += each;
+		cell->of[letter] += each;
 	}
 }
 
@@ -157,7 +158,7 @@ static char trace_mark(const struct cell *cell)
 
 	if (cell->samples <= 0)
 		return ' ';
-	for (i = 1; i < LETTERS + 2; i++)
+	for (i = 1; i < MARKS; i++)
 		if (cell->of[i] > cell->of[most])
 			most = i;
 	return most < LETTERS ? (char)('A' + most) : most == OTHERS ? '*' : '-';
