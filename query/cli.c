@@ -112,6 +112,13 @@ static int store_value(const struct cli_command *cmd,
 			return -1;
 		return cli_usage(cmd, "--%s takes a whole number, not '%s'",
 				 o->name, text);
+	case CLI_PID:
+	case CLI_TID:
+		if (!weft_parse_u64(text, 1, INT32_MAX, (uint64_t *)field))
+			return -1;
+		return cli_usage(cmd, "--%s takes a %s ID, not '%s'", o->name,
+				 o->kind == CLI_PID ? "process" : "thread",
+				 text);
 	}
 	return WEFT_EXIT_FAILED;
 }

@@ -12,9 +12,11 @@
 #include "store/weft.h"
 
 enum cli_kind {
-	CLI_FLAG,  /* bool */
-	CLI_TEXT,  /* const char * */
-	CLI_NUMBER /* uint64_t */
+	CLI_FLAG,   /* bool */
+	CLI_TEXT,   /* const char * */
+	CLI_NUMBER, /* uint64_t */
+	CLI_PID,    /* int64_t, of a process; 0: none given */
+	CLI_TID     /* the same of a thread */
 };
 
 struct cli_option {

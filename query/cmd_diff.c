@@ -9,8 +9,9 @@
 
 struct diff_opts {
 	struct cli_common common;
-	const char *before, *after, *trace, *where, *slow, *by, *pid;
+	const char *before, *after, *trace, *where, *slow, *by;
 	uint64_t rows;
+	int64_t pid;
 };
 
 static const struct cli_option options[] = {
@@ -27,7 +28,7 @@ static const struct cli_option options[] = {
 	  offsetof(struct diff_opts, trace) },
 	{ "by", 0, "WHAT", "function (default) or stack", CLI_TEXT,
 	  offsetof(struct diff_opts, by) },
-	{ "pid", 0, "PID", "only this process", CLI_TEXT,
+	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct diff_opts, pid) },
 	{ "rows", 'n', "N", "rows of a table to print (default 20; 0: all)",
 	  CLI_NUMBER, offsetof(struct diff_opts, rows) },
@@ -105,7 +106,6 @@ static int take_mode(struct diff *d, const struct diff_opts *opts,
 static int take_options(struct diff *d, const struct diff_opts *opts)
 {
 	struct weft_err err = { 0 };
-	uint64_t pid = 0;
 	char *end;
 
 	d->by_stack = !strcmp(opts->by, "stack");
@@ -113,10 +113,7 @@ static int take_options(struct diff *d, const struct diff_opts *opts)
 		return cli_usage(&command,
 				 "--by is function or stack, not '%s'",
 				 opts->by);
-	if (opts->pid && weft_parse_u64(opts->pid, 1, INT32_MAX, &pid))
-		return cli_usage(&command, "--pid takes a process ID, not '%s'",
-				 opts->pid);
-	d->pid = (int64_t)pid;
+	d->pid = opts->pid;
 	if (opts->where && spans_parse_where(&d->where, opts->where, &err))
 		return cli_usage(&command, "%s", err.msg);
 	if (opts->trace && report_check_trace(opts->trace, &err))

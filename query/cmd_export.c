@@ -14,7 +14,8 @@
 
 struct export_opts {
 	struct cli_common common;
-	const char *format, *output, *only, *trace, *pid;
+	const char *format, *output, *only, *trace;
+	int64_t pid;
 };
 
 static const struct cli_option options[] = {
@@ -28,7 +29,7 @@ static const struct cli_option options[] = {
 	  CLI_TEXT, offsetof(struct export_opts, only) },
 	{ "trace", 0, "ID", "only this request; its samples are of detail",
 	  CLI_TEXT, offsetof(struct export_opts, trace) },
-	{ "pid", 0, "PID", "only this process", CLI_TEXT,
+	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct export_opts, pid) },
 };
 
@@ -286,7 +287,6 @@ int cmd_export(int argc, char **argv)
 	struct weft_err err = { 0 };
 	const struct format *format;
 	const char *file;
-	uint64_t pid = 0;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
@@ -298,9 +298,6 @@ int cmd_export(int argc, char **argv)
 	if (opts.common.json)
 		return cli_usage(&command, "an export is not a report: it has "
 					   "no --json; --format json has rows");
-	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
-		return cli_usage(&command, "--pid takes a process ID, not '%s'",
-				 opts.pid);
 	rc = choose_forms(&x, format, &opts);
 	if (rc >= 0)
 		return rc;
@@ -309,7 +306,7 @@ int cmd_export(int argc, char **argv)
 				 "%s is not for a terminal: name a file with "
 				 "-o",
 				 format->name);
-	x.choice.pid = (int64_t)pid;
+	x.choice.pid = opts.pid;
 	rc = run(&x, format, &opts, file, &err);
 	frames_free(x.frames);
 	report_close(&report);

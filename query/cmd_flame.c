@@ -11,8 +11,9 @@
 
 struct flame_opts {
 	struct cli_common common;
-	const char *output, *against, *trace, *pid;
+	const char *output, *against, *trace;
 	uint64_t traces, frames;
+	int64_t pid;
 };
 
 static const struct cli_option options[] = {
@@ -24,7 +25,7 @@ static const struct cli_option options[] = {
 	  offsetof(struct flame_opts, against) },
 	{ "trace", 0, "ID", "begin with this request against all samples",
 	  CLI_TEXT, offsetof(struct flame_opts, trace) },
-	{ "pid", 0, "PID", "only this process", CLI_TEXT,
+	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct flame_opts, pid) },
 	{ "traces", 0, "N",
 	  "requests to pick from (default 300; 0: none): those with most CPU "
@@ -95,16 +96,12 @@ int cmd_flame(int argc, char **argv)
 	struct flame_load load = { 0 };
 	struct weft_err err = { 0 };
 	const char *file;
-	uint64_t pid = 0;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
 	if (rc >= 0)
 		return rc;
-	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
-		return cli_usage(&command, "--pid takes a process ID, not '%s'",
-				 opts.pid);
-	if (opts.against && pid)
+	if (opts.against && opts.pid)
 		return cli_usage(&command, "--pid is of one file: a process of "
 					   "OTHER has another number");
 	if (opts.traces > TRACES_MAX)
@@ -116,7 +113,7 @@ int cmd_flame(int argc, char **argv)
 	if (!opts.output && !opts.common.json && isatty(STDOUT_FILENO))
 		return cli_usage(&command, "a page is not for a terminal: name "
 					   "a file with -o OUT.html");
-	load.pid = (int64_t)pid;
+	load.pid = opts.pid;
 	load.against = opts.against;
 	load.trace = opts.trace;
 	load.max_traces = opts.trace && !opts.traces ? 1 : opts.traces;

@@ -20,14 +20,15 @@ enum {
 
 struct hist_opts {
 	struct cli_common common;
-	const char *of, *pid;
+	const char *of;
 	uint64_t rows;
+	int64_t pid;
 };
 
 static const struct cli_option options[] = {
 	{ "of", 0, "WHAT", "time (default), duration, cpu or length", CLI_TEXT,
 	  offsetof(struct hist_opts, of) },
-	{ "pid", 0, "PID", "only this process: of time and length", CLI_TEXT,
+	{ "pid", 0, "PID", "only this process: of time and length", CLI_PID,
 	  offsetof(struct hist_opts, pid) },
 	{ "rows", 'n', "N", "of time: at most so many rows (default 30)",
 	  CLI_NUMBER, offsetof(struct hist_opts, rows) },
@@ -198,7 +199,7 @@ static void json_slices(const struct slices *s, const struct report *r)
 	json_end_object(&j);
 }
 
-static int run_time(const struct hist_opts *opts, int64_t pid, const char *file,
+static int run_time(const struct hist_opts *opts, const char *file,
 		    struct weft_err *err)
 {
 	struct slices slices = { 0 };
@@ -206,7 +207,7 @@ static int run_time(const struct hist_opts *opts, int64_t pid, const char *file,
 	int rc = report_open(&r, &opts->common, file, err);
 
 	if (!rc)
-		rc = load_slices(&slices, &r, pid, err);
+		rc = load_slices(&slices, &r, opts->pid, err);
 	if (!rc) {
 		db_release(r.db);
 		join(&slices, opts->rows);
@@ -392,8 +393,8 @@ static int run_requests(const struct hist_opts *opts, const char *file,
 	return rc;
 }
 
-static int run_length(const struct hist_opts *opts, int64_t pid,
-		      const char *file, struct weft_err *err)
+static int run_length(const struct hist_opts *opts, const char *file,
+		      struct weft_err *err)
 {
 	struct counts counts = { 0 };
 	sqlite3_stmt *stmt;
@@ -403,7 +404,7 @@ static int run_length(const struct hist_opts *opts, int64_t pid,
 	int rc = report_open(&r, &opts->common, file, err);
 
 	for (i = 0; !rc && i < r.range.n_parts; i++) {
-		rc = ask(&r, i, pid, QUERY_SQL_HIST_LENGTHS, &stmt, err);
+		rc = ask(&r, i, opts->pid, QUERY_SQL_HIST_LENGTHS, &stmt, err);
 		while (!rc && (rc = db_step(r.db, stmt, err)) > 0) {
 			add_value(&counts, sqlite3_column_double(stmt, 2),
 				  db_weight(stmt, 1) *
@@ -429,26 +430,22 @@ int cmd_hist(int argc, char **argv)
 	struct hist_opts opts = { .of = "time", .rows = 30 };
 	struct weft_err err = { 0 };
 	const char *file;
-	uint64_t pid = 0;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
 	if (rc >= 0)
 		return rc;
-	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
-		return cli_usage(&command, "--pid takes a process ID, not '%s'",
-				 opts.pid);
 	if (!strcmp(opts.of, "time"))
-		rc = run_time(&opts, (int64_t)pid, file, &err);
+		rc = run_time(&opts, file, &err);
 	else if (!strcmp(opts.of, "length"))
-		rc = run_length(&opts, (int64_t)pid, file, &err);
+		rc = run_length(&opts, file, &err);
 	else if (strcmp(opts.of, "cpu") != 0 &&
 		 strcmp(opts.of, "duration") != 0)
 		return cli_usage(&command,
 				 "--of takes time, duration, cpu or length, "
 				 "not '%s'",
 				 opts.of);
-	else if (pid)
+	else if (opts.pid)
 		return cli_usage(&command, "requests are not of one process: "
 					   "--pid is of time and length");
 	else

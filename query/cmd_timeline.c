@@ -12,14 +12,15 @@
 
 struct timeline_opts {
 	struct cli_common common;
-	const char *trace, *tid;
+	const char *trace;
 	uint64_t rows;
+	int64_t tid;
 };
 
 static const struct cli_option options[] = {
 	{ "trace", 0, "ID", "only this request", CLI_TEXT,
 	  offsetof(struct timeline_opts, trace) },
-	{ "tid", 0, "TID", "only this thread", CLI_TEXT,
+	{ "tid", 0, "TID", "only this thread", CLI_TID,
 	  offsetof(struct timeline_opts, tid) },
 	{ "rows", 'n', "N", "rows to print (default 100; 0: all)", CLI_NUMBER,
 	  offsetof(struct timeline_opts, rows) },
@@ -75,7 +76,7 @@ static void print_json(const struct report *r, const struct sequence *s)
 }
 
 static int run(struct report *r, struct sequence *s,
-	       const struct timeline_opts *opts, int64_t tid, const char *file,
+	       const struct timeline_opts *opts, const char *file,
 	       struct weft_err *err)
 {
 	int64_t trace = 0;
@@ -85,9 +86,9 @@ static int run(struct report *r, struct sequence *s,
 	if (!rc && opts->trace)
 		rc = report_find_trace(r, opts->trace, &trace, hex, err);
 	if (!rc)
-		rc = sequence_load(s, r, trace, tid, opts->rows, err);
+		rc = sequence_load(s, r, trace, opts->tid, opts->rows, err);
 	if (!rc)
-		rc = gaps_explain(s, r, trace, tid, err);
+		rc = gaps_explain(s, r, trace, opts->tid, err);
 	if (rc)
 		return rc;
 	db_release(r->db);
@@ -108,16 +109,12 @@ int cmd_timeline(int argc, char **argv)
 	struct weft_err err = { 0 };
 	struct report report;
 	const char *file;
-	uint64_t tid = 0;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
 	if (rc >= 0)
 		return rc;
-	if (opts.tid && weft_parse_u64(opts.tid, 1, INT32_MAX, &tid))
-		return cli_usage(&command, "--tid takes a thread ID, not '%s'",
-				 opts.tid);
-	rc = run(&report, &sequence, &opts, (int64_t)tid, file, &err);
+	rc = run(&report, &sequence, &opts, file, &err);
 	sequence_release(&sequence);
 	report_close(&report);
 	return rc ? cli_fail(&err) : cli_finish();

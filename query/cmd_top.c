@@ -17,8 +17,9 @@ static const char *const by_words[TOP_BY_COUNT + 1] = {
 
 struct top_opts {
 	struct cli_common common;
-	const char *by, *trace, *where, *value, *pid, *follow;
+	const char *by, *trace, *where, *value, *follow;
 	uint64_t rows;
+	int64_t pid;
 };
 
 static const struct cli_option options[] = {
@@ -33,7 +34,7 @@ static const struct cli_option options[] = {
 	{ "value", 0, "VALUE",
 	  "only what had this value of weft record --shape-by (exact)",
 	  CLI_TEXT, offsetof(struct top_opts, value) },
-	{ "pid", 0, "PID", "only this process", CLI_TEXT,
+	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct top_opts, pid) },
 	{ "follow", 0, "[=SECONDS]",
 	  "print anew as it is recorded, every SECONDS (default 1) if it changed",
@@ -473,7 +474,7 @@ int cmd_top(int argc, char **argv)
 	struct weft_err err = { 0 };
 	struct top top = { 0 };
 	const char *file, *near;
-	uint64_t pid = 0, every_ns = 1000000000;
+	uint64_t every_ns = 1000000000;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
@@ -487,9 +488,6 @@ int cmd_top(int argc, char **argv)
 				      : "; `weft top --help` has the words",
 				 near ? near : "", near ? "'?" : "");
 	}
-	if (opts.pid && weft_parse_u64(opts.pid, 1, INT32_MAX, &pid))
-		return cli_usage(&command, "--pid takes a process ID, not '%s'",
-				 opts.pid);
 	if (opts.where && opts.trace)
 		return cli_usage(&command, "--trace is one request, --where "
 					   "many: give one of them");
@@ -509,7 +507,7 @@ int cmd_top(int argc, char **argv)
 				 "'%s'",
 				 opts.follow);
 	top.value = opts.value;
-	top.pid = (int64_t)pid;
+	top.pid = opts.pid;
 	if (opts.follow) {
 		rc = follow(&top, &opts, file, every_ns, &err);
 	} else {
