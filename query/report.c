@@ -27,10 +27,15 @@ int report_open(struct report *r, const struct cli_common *common,
 	if (rc)
 		return rc;
 	db_show_progress(r->db);
-	rc = range_find(&r->range, r->db, common, err);
-	if (rc)
-		return rc;
-	return ledger_load(&r->ledger, r->db, &r->range, err);
+	return report_find(r, common, err);
+}
+
+int report_find(struct report *r, const struct cli_common *common,
+		struct weft_err *err)
+{
+	int rc = range_find(&r->range, r->db, common, err);
+
+	return rc ? rc : ledger_load(&r->ledger, r->db, &r->range, err);
 }
 
 void report_close(struct report *r)

@@ -23,6 +23,12 @@ struct report {
  * file. Close with report_close() on every path. */
 int report_open(struct report *r, const struct cli_common *common,
 		const char *file, struct weft_err *err) MUST_CHECK;
+
+/* The same of a file that is open already, r->db: for several reports on one
+ * snapshot of it. Set db to NULL before report_close() where it is not its
+ * own. */
+int report_find(struct report *r, const struct cli_common *common,
+		struct weft_err *err) MUST_CHECK;
 void report_close(struct report *r);
 
 /* Print the line on event, time, rate and samples. */

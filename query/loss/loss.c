@@ -282,26 +282,36 @@ static void check_all(struct loss *l, const struct books *all)
 	}
 }
 
-int loss_load(struct loss *l, const struct cli_common *common, const char *file,
-	      struct weft_err *err)
+int loss_add_up(struct loss *l, struct weft_err *err)
 {
 	struct books all = { .loss = l };
 	size_t i;
-	int rc = report_open(&l->report, common, file, err);
+	int rc = 0;
 
 	for (i = 0; !rc && i < l->report.range.n_parts; i++)
 		rc = load_part(&all, i, err);
-	if (!rc)
-		rc = context_load(&l->context, l->report.db, &l->report.range,
-				  err);
 	if (!rc) {
-		db_release(l->report.db);
 		check_all(l, &all);
 		qsort(l->statuses, l->n_statuses, sizeof(l->statuses[0]),
 		      compare_statuses);
 		programs_merge(&l->programs);
 	}
 	free(all.books);
+	return rc;
+}
+
+int loss_load(struct loss *l, const struct cli_common *common, const char *file,
+	      struct weft_err *err)
+{
+	int rc = report_open(&l->report, common, file, err);
+
+	if (!rc)
+		rc = loss_add_up(l, err);
+	if (!rc)
+		rc = context_load(&l->context, l->report.db, &l->report.range,
+				  err);
+	if (!rc)
+		db_release(l->report.db);
 	return rc;
 }
 

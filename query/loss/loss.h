@@ -45,6 +45,9 @@ int loss_load(struct loss *l, const struct cli_common *common, const char *file,
 	      struct weft_err *err) MUST_CHECK;
 void loss_release(struct loss *l);
 
+/* All of it but the trace IDs, of l->report, which is open. */
+int loss_add_up(struct loss *l, struct weft_err *err) MUST_CHECK;
+
 /* The largest share, in percent, that was lost or does not add up. */
 double loss_worst_percent(const struct loss *l);
 

@@ -59,6 +59,23 @@ static int load_events(struct health *h, struct weft_err *err)
 	return rc;
 }
 
+/* On the same snapshot for all events, so that they fit each other. */
+static int load_event(struct health *h, size_t i,
+		      const struct cli_common *common, struct weft_err *err)
+{
+	struct cli_common one = *common;
+	struct loss *l = &h->losses[i];
+	int rc;
+
+	one.event = h->events[i];
+	l->report.db = h->report.db;
+	rc = report_find(&l->report, &one, err);
+	if (!rc)
+		rc = loss_add_up(l, err);
+	l->report.db = NULL;
+	return rc;
+}
+
 static int load(struct health *h, const struct cli_common *common,
 		const char *file, struct weft_err *err)
 {
@@ -73,12 +90,8 @@ static int load(struct health *h, const struct cli_common *common,
 	h->recording_id =
 		h->report.range.parts[h->report.range.n_parts - 1].recording_id;
 	rc = load_events(h, err);
-	for (i = 0; !rc && i < h->n_events; i++) {
-		struct cli_common one = *common;
-
-		one.event = h->events[i];
-		rc = loss_load(&h->losses[i], &one, file, err);
-	}
+	for (i = 0; !rc && i < h->n_events; i++)
+		rc = load_event(h, i, common, err);
 	return rc;
 }
 
