@@ -24,6 +24,8 @@ struct health {
 	char *events[EVENTS_MAX]; /* owned */
 	struct loss *losses;      /* owned; one per event */
 	size_t n_events;
+	bool is_open;
+	double started_s, interval_s, intervals, last_s, cpu_s, resident;
 };
 
 static void health_release(struct health *h)
@@ -59,6 +61,27 @@ static int load_events(struct health *h, struct weft_err *err)
 	return rc;
 }
 
+static int load_recording(struct health *h, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(h->report.db, QUERY_SQL_LOSS_HEALTH, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, h->recording_id);
+	rc = db_step(h->report.db, stmt, err);
+	if (rc <= 0)
+		return rc;
+	h->started_s = sqlite3_column_double(stmt, 0) / 1e9;
+	h->is_open = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
+	h->interval_s = sqlite3_column_double(stmt, 2) / 1e9;
+	h->intervals = sqlite3_column_double(stmt, 3);
+	h->last_s = sqlite3_column_double(stmt, 4) / 1e9;
+	h->cpu_s = sqlite3_column_double(stmt, 5) / 1e9;
+	h->resident = sqlite3_column_double(stmt, 6);
+	return 0;
+}
+
 /* On the same snapshot for all events, so that they fit each other. */
 static int load_event(struct health *h, size_t i,
 		      const struct cli_common *common, struct weft_err *err)
@@ -92,6 +115,8 @@ static int load(struct health *h, const struct cli_common *common,
 	rc = load_events(h, err);
 	for (i = 0; !rc && i < h->n_events; i++)
 		rc = load_event(h, i, common, err);
+	if (!rc)
+		rc = load_recording(h, err);
 	return rc;
 }
 
@@ -208,49 +233,34 @@ static double bytes_of(const char *path, const char *suffix)
 	return (double)st.st_size;
 }
 
-static int put_recording(const struct health *h, struct weft_err *err)
+static void put_recording(const struct health *h)
 {
 	const char *path = db_path(h->report.db);
-	double last_s;
-	bool is_open;
-	sqlite3_stmt *stmt;
-	int rc = db_query(h->report.db, QUERY_SQL_LOSS_HEALTH, &stmt, err);
 
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, h->recording_id);
-	rc = db_step(h->report.db, stmt, err);
-	if (rc <= 0)
-		return rc;
-	is_open = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
-	last_s = sqlite3_column_double(stmt, 4) / 1e9;
 	put_number("weft_recording_started_seconds", "gauge",
-		   "When the recording began, Unix time.",
-		   sqlite3_column_double(stmt, 0) / 1e9);
+		   "When the recording began, Unix time.", h->started_s);
 	put_number("weft_recording_open", "gauge",
-		   "1 while the recording has not ended.", is_open);
+		   "1 while the recording has not ended.", h->is_open);
 	put_number("weft_interval_seconds", "gauge",
-		   "How often the recorder stores what it has.",
-		   sqlite3_column_double(stmt, 2) / 1e9);
+		   "How often the recorder stores what it has.", h->interval_s);
 	put_number("weft_intervals_total", "counter", "Intervals stored.",
-		   sqlite3_column_double(stmt, 3));
+		   h->intervals);
 	put_number("weft_last_interval_seconds", "gauge",
-		   "When the last stored interval ended, Unix time.", last_s);
-	if (is_open)
+		   "When the last stored interval ended, Unix time.",
+		   h->last_s);
+	if (h->is_open)
 		put_number("weft_lag_seconds", "gauge", "How long ago that is.",
-			   now_s() - last_s);
+			   now_s() - h->last_s);
 	put_number("weft_self_cpu_seconds_total", "counter",
-		   "CPU time of the recorder and its helpers.",
-		   sqlite3_column_double(stmt, 5) / 1e9);
+		   "CPU time of the recorder and its helpers.", h->cpu_s);
 	put_number("weft_self_resident_bytes", "gauge",
 		   "Memory of the recorder, in the last interval.",
-		   sqlite3_column_double(stmt, 6));
+		   h->resident);
 	put_number("weft_file_bytes", "gauge", "Size of the file.",
 		   bytes_of(path, ""));
 	put_number("weft_log_bytes", "gauge",
 		   "Size of the write-ahead log beside it.",
 		   bytes_of(path, "-wal"));
-	return 0;
 }
 
 int loss_prometheus(const struct cli_common *common, const char *file,
@@ -261,9 +271,9 @@ int loss_prometheus(const struct cli_common *common, const char *file,
 	int rc = load(&h, common, file, err);
 
 	*worst = 0;
-	if (!rc)
-		rc = put_recording(&h, err);
 	if (!rc) {
+		db_release(h.report.db);
+		put_recording(&h);
 		put_entries(&h);
 		put_stacks(&h);
 		put_checks(&h);
