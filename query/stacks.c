@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "query/stacks.h"
+#include "query/strings.h"
 
 #define NONE UINT32_MAX
 
@@ -121,10 +122,8 @@ static uint32_t find(const struct array *a, size_t size, int64_t id)
 
 static uint64_t hash(const char *name, uint32_t binary)
 {
-	uint64_t h = 0xcbf29ce484222325 ^ binary; /* FNV-1a */
+	uint64_t h = strings_hash(STRINGS_HASH ^ binary, name);
 
-	for (; *name; name++)
-		h = (h ^ (unsigned char)*name) * 0x100000001b3;
 	return h ^ h >> 29;
 }
 
@@ -580,15 +579,10 @@ uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id)
 {
 	const char *names[STACKS_FRAMES_MAX];
 	size_t n = stacks_names(s, stack_id, names);
-	uint64_t key = 0xcbf29ce484222325ULL; /* FNV-1a, over the bytes */
+	uint64_t key = STRINGS_HASH;
 
-	while (n-- > 0) {
-		const char *at = names[n];
-
-		do
-			key = (key ^ (unsigned char)*at) * 0x100000001b3ULL;
-		while (*at++);
-	}
+	while (n-- > 0)
+		key = strings_hash(key, names[n]);
 	return key;
 }
 

@@ -5,12 +5,18 @@
 
 #include "query/strings.h"
 
+uint64_t strings_hash(uint64_t hash, const char *text)
+{
+	do
+		hash = (hash ^ (unsigned char)*text) * 0x100000001b3;
+	while (*text++);
+	return hash;
+}
+
 static size_t hash(const char *text)
 {
-	uint64_t h = 0xcbf29ce484222325; /* FNV-1a */
+	uint64_t h = strings_hash(STRINGS_HASH, text);
 
-	for (; *text; text++)
-		h = (h ^ (unsigned char)*text) * 0x100000001b3;
 	return (size_t)(h ^ h >> 29);
 }
 

@@ -34,4 +34,9 @@ char *strings_clean(const char *text);
 
 void strings_release(struct strings *s);
 
+/* A hash (FNV-1a) of a text with its end, on top of that of what came before:
+ * of nothing STRINGS_HASH. Mix it before its low bits choose a slot. */
+#define STRINGS_HASH UINT64_C(0xcbf29ce484222325)
+uint64_t strings_hash(uint64_t hash, const char *text);
+
 #endif

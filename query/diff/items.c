@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "query/diff/items.h"
+#include "query/strings.h"
 
 enum {
 	FIRST_ROOM = 1024
@@ -85,14 +86,6 @@ static uint64_t mix(uint64_t hash)
 	return hash ^ hash >> 29;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text)
-{
-	do
-		hash = (hash ^ (unsigned char)*text) * 0x100000001b3; /* FNV */
-	while (*text++);
-	return hash;
-}
-
 static bool is_same(const struct diff_items *it, uint32_t item, uint64_t hash,
 		    const struct diff_item *as)
 {
@@ -163,8 +156,8 @@ static int intern_row(struct diff_items *it, size_t file, uint32_t row,
 		as.name = f->rows[row].name;
 		as.binary = weft_base_name(f->rows[row].binary);
 		if (intern(it,
-			   mix(hash_text(hash_text(0xcbf29ce484222325, as.name),
-					 as.binary)),
+			   mix(strings_hash(strings_hash(STRINGS_HASH, as.name),
+					    as.binary)),
 			   &as, out))
 			return -ENOMEM;
 		f->of_row[row] = *out + 1;

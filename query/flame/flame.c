@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "query/flame/flame.h"
+#include "query/strings.h"
 
 struct flame_index {
 	uint32_t *slots; /* owned; FLAME_NONE where free */
@@ -112,14 +113,6 @@ int flame_add_layer(struct flame *f)
 	return (int)f->n_layers++;
 }
 
-static uint64_t hash_text(uint64_t h, const char *text)
-{
-	do
-		h = (h ^ (unsigned char)*text) * 0x100000001b3; /* FNV-1a */
-	while (*text++);
-	return h;
-}
-
 static uint64_t hash_end(uint64_t h)
 {
 	h ^= h >> 29;
@@ -155,11 +148,11 @@ uint32_t flame_frame(struct flame *f, const char *name, const char *binary,
 {
 	struct flame_index *x = f->frame_index;
 	const struct flame_frame *is;
-	uint64_t key = 0xcbf29ce484222325 ^ kind;
+	uint64_t key = STRINGS_HASH ^ kind;
 	size_t at;
 
-	key = hash_text(key, name);
-	key = hash_end(hash_text(key, weft_base_name(binary)));
+	key = strings_hash(key, name);
+	key = hash_end(strings_hash(key, weft_base_name(binary)));
 	if (index_grow(x))
 		return FLAME_NONE;
 	for (at = key & (x->n_slots - 1); x->slots[at] != FLAME_NONE;
