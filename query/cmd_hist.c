@@ -80,16 +80,6 @@ static int add_slice(struct slices *s, const struct slice *one)
 	return 0;
 }
 
-static int ask(const struct report *r, size_t part, int64_t pid,
-	       enum query_sql id, sqlite3_stmt **stmt, struct weft_err *err)
-{
-	int rc = range_query(&r->range, part, r->db, id, stmt, err);
-
-	if (!rc && pid)
-		sqlite3_bind_int64(*stmt, 4, pid);
-	return rc;
-}
-
 static int load_slices(struct slices *s, const struct report *r, int64_t pid,
 		       struct weft_err *err)
 {
@@ -99,7 +89,8 @@ static int load_slices(struct slices *s, const struct report *r, int64_t pid,
 	int rc = 0;
 
 	for (i = 0; !rc && i < r->range.n_parts; i++) {
-		rc = ask(r, i, pid, QUERY_SQL_HIST_INTERVALS, &stmt, err);
+		rc = report_query(r, i, pid, QUERY_SQL_HIST_INTERVALS, &stmt,
+				  err);
 		while (!rc && (rc = db_step(r->db, stmt, err)) > 0) {
 			one = (struct slice){
 				.start_ns = db_time(stmt, 0),
@@ -404,7 +395,8 @@ static int run_length(const struct hist_opts *opts, const char *file,
 	int rc = report_open(&r, &opts->common, file, err);
 
 	for (i = 0; !rc && i < r.range.n_parts; i++) {
-		rc = ask(&r, i, opts->pid, QUERY_SQL_HIST_LENGTHS, &stmt, err);
+		rc = report_query(&r, i, opts->pid, QUERY_SQL_HIST_LENGTHS,
+				  &stmt, err);
 		while (!rc && (rc = db_step(r.db, stmt, err)) > 0) {
 			add_value(&counts, sqlite3_column_double(stmt, 2),
 				  db_weight(stmt, 1) *

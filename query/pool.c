@@ -156,13 +156,10 @@ static int add_samples(struct pooling *p, size_t part, enum query_sql id,
 {
 	struct top *top = p->top;
 	sqlite3_stmt *stmt;
-	int rc = range_query(&top->report.range, part, top->report.db, id,
-			     &stmt, err);
+	int rc = report_query(&top->report, part, top->pid, id, &stmt, err);
 
 	if (rc)
 		return rc;
-	if (top->pid)
-		sqlite3_bind_int64(stmt, 4, top->pid);
 	sqlite3_bind_int64(stmt, 5, trace);
 	while ((rc = db_step(top->report.db, stmt, err)) > 0)
 		if (take(p, stmt))

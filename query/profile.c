@@ -75,12 +75,10 @@ static int ask_part(const struct report *r, size_t part,
 		    const struct profile_choice *choice, enum query_sql id_,
 		    sqlite3_stmt **stmt, struct weft_err *err)
 {
-	int rc = range_query(&r->range, part, r->db, id_, stmt, err);
+	int rc = report_query(r, part, choice->pid, id_, stmt, err);
 
 	if (rc)
 		return rc;
-	if (choice->pid)
-		sqlite3_bind_int64(*stmt, 4, choice->pid);
 	if (choice->trace)
 		sqlite3_bind_int64(*stmt, 5, choice->trace);
 	return 0;

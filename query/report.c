@@ -46,6 +46,16 @@ void report_close(struct report *r)
 	r->db = NULL;
 }
 
+int report_query(const struct report *r, size_t part, int64_t pid,
+		 enum query_sql id, sqlite3_stmt **out, struct weft_err *err)
+{
+	int rc = range_query(&r->range, part, r->db, id, out, err);
+
+	if (!rc && pid)
+		sqlite3_bind_int64(*out, 4, pid);
+	return rc;
+}
+
 /* Firings per second of a CPU; 0: not known. */
 static double delivered_hz(const struct report *r)
 {

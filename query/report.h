@@ -31,6 +31,12 @@ int report_find(struct report *r, const struct cli_common *common,
 		struct weft_err *err) MUST_CHECK;
 void report_close(struct report *r);
 
+/* Borrow statement id with a part's event, first and last interval bound to
+ * ?1, ?2, ?3, and a pid, but for 0, to ?4. */
+int report_query(const struct report *r, size_t part, int64_t pid,
+		 enum query_sql id, struct sqlite3_stmt **out,
+		 struct weft_err *err) MUST_CHECK;
+
 /* Print the line on event, time, rate and samples. */
 void report_print_heading(const struct report *r);
 

@@ -75,13 +75,10 @@ static struct tally row_tally(const struct top *top, sqlite3_stmt *stmt,
 static int query(struct top *top, size_t part, enum query_sql id,
 		 sqlite3_stmt **stmt, struct weft_err *err)
 {
-	int rc = range_query(&top->report.range, part, top->report.db, id, stmt,
-			     err);
+	int rc = report_query(&top->report, part, top->pid, id, stmt, err);
 
 	if (rc)
 		return rc;
-	if (top->pid)
-		sqlite3_bind_int64(*stmt, 4, top->pid);
 	if (top->trace)
 		sqlite3_bind_int64(*stmt, 5, top->trace);
 	if (top->value)

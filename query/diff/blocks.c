@@ -61,15 +61,13 @@ static int sum_interval(const struct diff *d, size_t file,
 	const struct report *r = &d->reports[file];
 	struct tally tally;
 	sqlite3_stmt *stmt;
-	int rc = range_query(&r->range, in->part, r->db, QUERY_SQL_DIFF_COUNTS,
-			     &stmt, err);
+	int rc = report_query(r, in->part, d->pid, QUERY_SQL_DIFF_COUNTS, &stmt,
+			      err);
 
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(stmt, 2, in->id);
 	sqlite3_bind_int64(stmt, 3, in->id);
-	if (d->pid)
-		sqlite3_bind_int64(stmt, 4, d->pid);
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
 		tally = diff_weighed(
 			d, tally_of_shape(

@@ -155,12 +155,10 @@ static int read_samples(struct loading *l, size_t part, enum query_sql id,
 	struct request *to;
 	struct tally tally;
 	sqlite3_stmt *stmt;
-	int rc = range_query(&r->range, part, r->db, id, &stmt, err);
+	int rc = report_query(r, part, l->d->pid, id, &stmt, err);
 
 	if (rc)
 		return rc;
-	if (l->d->pid)
-		sqlite3_bind_int64(stmt, 4, l->d->pid);
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
 		to = request_of(l, sqlite3_column_int64(stmt, 0));
 		if (!to || to->side == NOWHERE)

@@ -132,16 +132,6 @@ static int add_row(struct flame_load *l, size_t layer, const struct source *s,
 	return 0;
 }
 
-static int borrow(const struct flame_load *l, struct report *r, size_t part,
-		  enum query_sql id, sqlite3_stmt **stmt, struct weft_err *err)
-{
-	int rc = range_query(&r->range, part, r->db, id, stmt, err);
-
-	if (!rc && l->pid)
-		sqlite3_bind_int64(*stmt, 4, l->pid);
-	return rc;
-}
-
 static int add_count(struct flame_load *l, size_t layer, const struct source *s,
 		     sqlite3_stmt *stmt, struct ends *ends,
 		     struct weft_err *err)
@@ -169,10 +159,10 @@ static int load_shape(struct flame_load *l, const struct source *s,
 	if (layer < 0)
 		return no_memory(err);
 	for (i = 0; !rc && i < r->range.n_parts; i++) {
-		rc = borrow(l, r, i,
-			    r->range.is_whole ? QUERY_SQL_FLAME_WHOLE
-					      : QUERY_SQL_FLAME_PART,
-			    &stmt, err);
+		rc = report_query(r, i, l->pid,
+				  r->range.is_whole ? QUERY_SQL_FLAME_WHOLE
+						    : QUERY_SQL_FLAME_PART,
+				  &stmt, err);
 		while (!rc && (rc = db_step(r->db, stmt, err)) > 0)
 			rc = add_count(l, (size_t)layer, s, stmt, ends, err);
 	}
@@ -192,7 +182,7 @@ static int load_samples(struct flame_load *l, size_t layer,
 	int rc = 0;
 
 	for (i = 0; !rc && i < r->range.n_parts; i++) {
-		rc = borrow(l, r, i, id, &stmt, err);
+		rc = report_query(r, i, l->pid, id, &stmt, err);
 		if (rc)
 			break;
 		sqlite3_bind_int64(stmt, 5, trace);
