@@ -13,12 +13,12 @@
 
 #include "collector/elf/debug.h"
 #include "collector/elf/dwarf.h"
+#include "collector/inspect/kept.h"
 #include "collector/inspect/names.h"
 #include "collector/inspect/places.h"
 #include "collector/privilege.h"
 
 enum {
-	KEPT_MAX = 16,
 	WITHOUT_MAX = 1024, /* files known to have none */
 	TEXTS_MAX = 256,
 	PATH_SIZE_MAX = 4096
@@ -27,30 +27,24 @@ enum {
 _Static_assert((int)ELF_DWARF_LEVELS_MAX == (int)INSPECT_LEVELS_MAX,
 	       "an answer has room for all levels");
 
-static const size_t kept_bytes_max = 256 << 20;
-
-struct kept {
-	struct file_key key;
-	struct elf_dwarf *dwarf; /* owned; NULL: empty */
-	uint64_t used;
-};
-
-static struct kept kept[KEPT_MAX];
-static uint64_t kept_clock;
-
 static struct file_key without[WITHOUT_MAX];
 static size_t n_without; /* ever written: the oldest give way */
 
-static void drop(struct kept *entry)
+static size_t bytes(const void *dwarf)
 {
-	elf_dwarf_close(entry->dwarf);
-	*entry = (struct kept){ 0 };
+	return elf_dwarf_bytes(dwarf);
 }
+
+static void release(void *dwarf)
+{
+	elf_dwarf_close(dwarf);
+}
+
+static struct kept_files kept = { .bytes = bytes, .free = release };
 
 void inspect_drop_lines(void)
 {
-	for (int i = 0; i < KEPT_MAX; i++)
-		drop(&kept[i]);
+	kept_drop_all(&kept);
 }
 
 static bool is_without(const struct file_key *key)
@@ -62,30 +56,6 @@ static bool is_without(const struct file_key *key)
 			return true;
 	}
 	return false;
-}
-
-/* Forget the oldest until there is room for one more, and the rest is below
- * the ceiling. Keeps entry, if there is one. Returns an empty place. */
-static struct kept *make_room(const struct kept *entry)
-{
-	for (;;) {
-		struct kept *oldest = NULL, *empty = NULL;
-		size_t total = 0;
-
-		for (int i = 0; i < KEPT_MAX; i++) {
-			if (!kept[i].dwarf) {
-				empty = &kept[i];
-				continue;
-			}
-			total += elf_dwarf_bytes(kept[i].dwarf);
-			if (&kept[i] != entry &&
-			    (!oldest || kept[i].used < oldest->used))
-				oldest = &kept[i];
-		}
-		if (!oldest || ((empty || entry) && total <= kept_bytes_max))
-			return empty;
-		drop(oldest);
-	}
 }
 
 /* ---- where the DWARF of a file is */
@@ -243,31 +213,21 @@ static int load(struct kept **out, const struct elf_file *file,
 	struct search search = { .file = file, .request = request };
 	int rc;
 
-	*out = NULL;
-	for (int i = 0; i < KEPT_MAX && !*out; i++) {
-		if (kept[i].dwarf && file_key_is_same(&kept[i].key, &file->key))
-			*out = &kept[i];
-	}
-	if (!*out && !is_without(&file->key)) {
+	*out = kept_find(&kept, &file->key);
+	if (*out || is_without(&file->key))
+		return 0;
+	rc = find_dwarf(&search);
+	if (rc == -ENOMEM) {
+		/* Those that are kept may be what is in the way. */
+		inspect_drop_kept();
 		rc = find_dwarf(&search);
-		if (rc == -ENOMEM) {
-			/* Those that are kept may be what is in the way. */
-			inspect_drop_symbols();
-			inspect_drop_lines();
-			rc = find_dwarf(&search);
-		}
-		if (rc == -ENOMEM)
-			return rc;
-		if (rc) {
-			without[n_without++ % WITHOUT_MAX] = file->key;
-			return 0;
-		}
-		*out = make_room(NULL);
-		(*out)->key = file->key;
-		(*out)->dwarf = search.dwarf;
 	}
-	if (*out)
-		(*out)->used = ++kept_clock;
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		without[n_without++ % WITHOUT_MAX] = file->key;
+	else
+		*out = kept_add(&kept, &file->key, search.dwarf);
 	return 0;
 }
 
@@ -388,7 +348,7 @@ static int answer(struct reply *reply, struct kept *entry,
 		size_t size = reply->items_size;
 		uint32_t n = reply->n;
 
-		rc = add_levels(reply, entry->dwarf, &layout, i,
+		rc = add_levels(reply, entry->parsed, &layout, i,
 				request->offsets[i]);
 		if (rc) {
 			/* All levels of an offset, or none. */
@@ -396,8 +356,7 @@ static int answer(struct reply *reply, struct kept *entry,
 			reply->n = n;
 		}
 	}
-	/* They have grown. */
-	(void)make_room(entry);
+	kept_has_grown(&kept, entry);
 	/* As much as there is room for is better than nothing. */
 	return rc == -E2BIG ? 0 : rc;
 }

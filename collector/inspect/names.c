@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names for offsets of one file. Parsed files are kept: the loop sends the
- * questions about one file to the inspector that answered the last. */
+/* Names for offsets of one file. Parsed files are kept. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,15 +10,13 @@
 #include "collector/demangle.h"
 #include "collector/elf/debug.h"
 #include "collector/elf/symbols.h"
+#include "collector/inspect/kept.h"
 #include "collector/inspect/names.h"
 #include "collector/inspect/places.h"
 
 enum {
-	KEPT_MAX = 16,
 	VDSO_SIZE_MAX = 65536
 };
-
-static const size_t kept_bytes_max = 256 << 20;
 
 /* What has been looked into for a file's symbols. Each only where those
  * before it did not have the answer. */
@@ -29,87 +26,43 @@ enum stage {
 	STAGE_DEBUG_FILE
 };
 
-struct kept {
-	struct file_key key;
-	struct symbols *symbols; /* owned; NULL: empty */
-	enum stage stage;
-	uint64_t used;
-};
-
-static struct kept kept[KEPT_MAX];
-static uint64_t kept_clock;
-
-static void drop(struct kept *entry)
+static size_t bytes(const void *symbols)
 {
-	symbols_free(entry->symbols);
-	*entry = (struct kept){ 0 };
+	return symbols_bytes(symbols);
 }
 
-/* Forget the oldest until there is room for one more, and the rest is below
- * the ceiling. Keeps entry, if there is one. Returns an empty place. */
-static struct kept *make_room(const struct kept *entry)
+static void release(void *symbols)
 {
-	for (;;) {
-		struct kept *oldest = NULL, *empty = NULL;
-		size_t total = 0;
-
-		for (int i = 0; i < KEPT_MAX; i++) {
-			if (!kept[i].symbols) {
-				empty = &kept[i];
-				continue;
-			}
-			total += symbols_bytes(kept[i].symbols);
-			if (&kept[i] != entry &&
-			    (!oldest || kept[i].used < oldest->used))
-				oldest = &kept[i];
-		}
-		if (!oldest || ((empty || entry) && total <= kept_bytes_max))
-			return empty;
-		drop(oldest);
-	}
+	symbols_free(symbols);
 }
 
-static struct kept *find_kept(const struct file_key *key)
-{
-	for (int i = 0; i < KEPT_MAX; i++) {
-		if (kept[i].symbols && file_key_is_same(&kept[i].key, key))
-			return &kept[i];
-	}
-	return NULL;
-}
+static struct kept_files kept = { .bytes = bytes, .free = release };
 
-void inspect_drop_symbols(void)
+void inspect_drop_kept(void)
 {
-	for (int i = 0; i < KEPT_MAX; i++)
-		drop(&kept[i]);
+	kept_drop_all(&kept);
+	inspect_drop_lines();
 }
 
 /* The symbols of a file, kept for the next time. Borrowed until the next
  * call. Returns as symbols_load(). */
 static int load_symbols(const struct elf_file *file, struct kept **out)
 {
-	struct kept *entry = find_kept(&file->key);
 	struct symbols *symbols;
 	int rc;
 
-	if (!entry) {
+	*out = kept_find(&kept, &file->key);
+	if (*out)
+		return 0;
+	rc = symbols_load(&symbols, file);
+	if (rc == -ENOMEM) {
+		/* Those that are kept may be what is in the way. */
+		inspect_drop_kept();
 		rc = symbols_load(&symbols, file);
-		if (rc == -ENOMEM) {
-			/* Those that are kept may be what is in the way. */
-			inspect_drop_symbols();
-			inspect_drop_lines();
-			rc = symbols_load(&symbols, file);
-		}
-		if (rc)
-			return rc;
-		entry = make_room(NULL);
-		entry->key = file->key;
-		entry->symbols = symbols;
-		(void)make_room(entry);
 	}
-	entry->used = ++kept_clock;
-	*out = entry;
-	return 0;
+	if (!rc)
+		*out = kept_add(&kept, &file->key, symbols);
+	return rc;
 }
 
 /* Add what was found, if rc says so, and close it. Returns whether it names
@@ -198,13 +151,14 @@ static bool find(struct kept *entry, const struct elf_file *file,
 		 const struct request *request, uint64_t offset,
 		 struct symbol_name *out)
 {
+	struct symbols *symbols = entry->parsed;
 	struct elf_debug debug;
 
-	while (!symbols_find(entry->symbols, offset, out)) {
-		switch (entry->stage) {
+	while (!symbols_find(symbols, offset, out)) {
+		switch ((enum stage)entry->stage) {
 		case STAGE_OWN:
 			entry->stage = STAGE_MINIDEBUG;
-			(void)add_from(entry->symbols, &debug,
+			(void)add_from(symbols, &debug,
 				       elf_debug_unpack(&debug, file),
 				       WIRE_SOURCE_MINIDEBUG);
 			break;
@@ -212,12 +166,12 @@ static bool find(struct kept *entry, const struct elf_file *file,
 			entry->stage = STAGE_DEBUG_FILE;
 			/* The vDSO has none. */
 			if (file->fd >= 0)
-				add_debug_file(entry->symbols, file, request);
+				add_debug_file(symbols, file, request);
 			break;
 		case STAGE_DEBUG_FILE:
 			return false;
 		}
-		(void)make_room(entry); /* they have grown */
+		kept_has_grown(&kept, entry);
 	}
 	return true;
 }

@@ -6,8 +6,9 @@
 #include "collector/elf/symbols.h"
 #include "collector/inspect/ops.h"
 
-/* Forget the symbols, or the lines, of all files, where memory is short. */
-void inspect_drop_symbols(void);
+/* Forget what is kept of all files, or of that the lines, where memory is
+ * short. */
+void inspect_drop_kept(void);
 void inspect_drop_lines(void);
 
 /* Where files are looked for that belong to a mapped one, in this order. */

@@ -21,8 +21,7 @@ static int build(struct elf_table *table, const struct elf_file *file)
 	if (rc != -ENOMEM)
 		return rc;
 	elf_table_release(table);
-	inspect_drop_symbols();
-	inspect_drop_lines();
+	inspect_drop_kept();
 	return elf_table_build(table, file);
 }
 

@@ -479,7 +479,7 @@ static void each_source_gives_what_those_before_lack(void **state)
 	(void)state;
 	if (geteuid())
 		SKIP_BECAUSE("not root");
-	inspect_drop_symbols();
+	inspect_drop_kept();
 	build("-Wl,--build-id");
 	make_minidebug();
 	assert_true(built_run("mkdir lib && cp full.so d.so lib && "
@@ -515,7 +515,7 @@ static void after_the_process_s_root_comes_ours(void **state)
 	char path[256];
 
 	(void)state;
-	inspect_drop_symbols();
+	inspect_drop_kept();
 	build("-Wl,--build-id");
 	assert_true(built_run("objcopy --add-gnu-debuglink=full.debug d.so"));
 	snprintf(path, sizeof(path), "%s", built_path("d.so"));
