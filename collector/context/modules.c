@@ -9,10 +9,6 @@
 #include "collector/context/elf.h"
 #include "collector/context/modules.h"
 
-enum {
-	LINES_MAX = 200000
-};
-
 static struct module *find(struct modules *modules,
 			   const struct procfs_mapping *line)
 {
@@ -89,14 +85,9 @@ int modules_read(struct modules *modules, const struct procfs *proc)
 	modules->loader_at = CONTEXT_MODULES_MAX;
 	if (rc)
 		return rc;
-	for (int i = 0; i < LINES_MAX; i++) {
-		rc = procfs_maps_next(&maps, &line);
-		if (rc <= 0)
-			break;
-		rc = 0;
+	while ((rc = procfs_maps_next(&maps, &line)) > 0)
 		if (line.inode && !line.is_shared)
 			take_line(modules, &line);
-	}
 	procfs_maps_close(&maps);
 	return rc;
 }

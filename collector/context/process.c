@@ -7,7 +7,6 @@
 #include "gen/context_process.pb-c.h"
 
 enum {
-	LINES_MAX = 200000,
 	TRIES_MAX = 3,
 	VERSION = 2
 };
@@ -228,11 +227,7 @@ int context_read_process(const struct procfs *proc, struct process_context *out)
 	out->published_ns = 0;
 	if (rc)
 		return rc;
-	for (int i = 0; i < LINES_MAX; i++) {
-		rc = procfs_maps_next(&maps, &line);
-		if (rc <= 0)
-			break;
-		rc = 0;
+	while ((rc = procfs_maps_next(&maps, &line)) > 0) {
 		if (!is_named_context(&line))
 			continue;
 		out->state = read_context(proc, line.start, out);
@@ -241,5 +236,5 @@ int context_read_process(const struct procfs *proc, struct process_context *out)
 			break;
 	}
 	procfs_maps_close(&maps);
-	return rc;
+	return rc < 0 ? rc : 0;
 }

@@ -202,6 +202,7 @@ int procfs_maps_open(struct procfs_maps *maps, const struct procfs *proc)
 {
 	maps->fill = 0;
 	maps->at = 0;
+	maps->n = 0;
 	maps->is_end = false;
 	maps->fd = openat(proc->dir, "maps", O_RDONLY | O_CLOEXEC);
 	return maps->fd < 0 ? -errno : 0;
@@ -246,6 +247,8 @@ int procfs_maps_next(struct procfs_maps *maps, struct procfs_mapping *out)
 	char *line, *end;
 	int rc;
 
+	if (maps->n == PROCFS_MAPS_LINES_MAX)
+		return 0;
 	do {
 		end = find_line_end(maps, &rc);
 		if (!end)
@@ -254,5 +257,6 @@ int procfs_maps_next(struct procfs_maps *maps, struct procfs_mapping *out)
 		line = maps->buffer + maps->at;
 		maps->at = (size_t)(end - maps->buffer) + 1;
 	} while (!procfs_maps_parse(line, out));
+	maps->n++;
 	return 1;
 }

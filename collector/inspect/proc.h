@@ -63,12 +63,14 @@ struct procfs_mapping {
 bool procfs_maps_parse(char *line, struct procfs_mapping *out);
 
 enum {
-	PROCFS_MAPS_BUFFER = 65536
+	PROCFS_MAPS_BUFFER = 65536,
+	PROCFS_MAPS_LINES_MAX = 200000 /* that are told of one process */
 };
 
 struct procfs_maps {
 	int fd;
 	size_t fill, at; /* of buffer */
+	uint32_t n;      /* lines told */
 	bool is_end;
 	char buffer[PROCFS_MAPS_BUFFER + 1];
 };
@@ -77,8 +79,8 @@ int procfs_maps_open(struct procfs_maps *maps,
 		     const struct procfs *proc) MUST_CHECK;
 void procfs_maps_close(struct procfs_maps *maps);
 
-/* Next line that parses. Returns 1, 0 at the end, or a negative errno. What
- * out points at is good until the next call. */
+/* Next line that parses. Returns 1, 0 at the end or after the last that is
+ * told, or a negative errno. What out points at is good until the next call. */
 int procfs_maps_next(struct procfs_maps *maps, struct procfs_mapping *out);
 
 #endif

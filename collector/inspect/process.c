@@ -13,8 +13,7 @@
 #include "collector/inspect/ops.h"
 
 enum {
-	BUILD_IDS_MAX = 512,
-	LINES_MAX = 200000
+	BUILD_IDS_MAX = 512
 };
 
 /* Build IDs of files that were read before: most processes of a machine map
@@ -130,16 +129,12 @@ static int add_mappings(struct reply *reply, const struct procfs *proc)
 {
 	static struct procfs_maps maps;
 	struct procfs_mapping line;
-	int rc = procfs_maps_open(&maps, proc);
+	int rc = procfs_maps_open(&maps, proc), told = 0;
 	uint64_t last_end = 0;
 
 	if (rc)
 		return rc;
-	for (int i = 0; i < LINES_MAX; i++) {
-		rc = procfs_maps_next(&maps, &line);
-		if (rc <= 0)
-			break;
-		rc = 0;
+	while (!rc && (told = procfs_maps_next(&maps, &line)) > 0) {
 		/* The page of old system calls is the kernel's. A list that
 		 * changes while it is read may step back. */
 		if (!line.is_executable || line.start < last_end ||
@@ -148,12 +143,10 @@ static int add_mappings(struct reply *reply, const struct procfs *proc)
 		rc = reply->n < INSPECT_MAPPINGS_MAX
 			     ? add_mapping(reply, proc, &line)
 			     : -E2BIG;
-		if (rc)
-			break;
 		last_end = line.end;
 	}
 	procfs_maps_close(&maps);
-	return rc;
+	return rc ? rc : told;
 }
 
 static void read_status(struct wire_process *own, const struct procfs *proc)
