@@ -391,12 +391,12 @@ static int place_attribute(struct work *w, uint32_t number, uint32_t *out)
 	return rc;
 }
 
-/* Resolve the process and the stack that *at names; work gets what the stack
- * lacks. Returns 0 or why there is no room. */
-static int place(struct work *w, bool is_hook, struct resolved *at,
-		 struct stack_work *work)
+/* Resolve the process and the stack that *at names, which is s (NULL: it is
+ * not there); work gets what the stack lacks. Returns 0 or why there is no
+ * room. */
+static int place(struct work *w, const struct shape_stack *s, bool is_hook,
+		 struct resolved *at, struct stack_work *work)
 {
-	const struct shape_stack *s = shape_find(&w->h->shape, &at->key);
 	struct proc *proc = procs_get(w->r->procs, &at->who);
 	int rc;
 
@@ -419,7 +419,7 @@ static int place_count(struct work *w, const struct shape_count *c,
 	const struct shape_stack *s = shape_find(&w->h->shape, &c->key.stack);
 	struct stack_work work = { .n = 0 };
 	uint32_t attribute;
-	int rc = place(w, w->r->is_hook[c->key.event], at, &work);
+	int rc = place(w, s, w->r->is_hook[c->key.event], at, &work);
 
 	if (rc)
 		return rc;
@@ -555,7 +555,7 @@ static int find_measured(void *ctx, const struct weft_identity *who,
 	struct work *w = ctx;
 	struct stack_work work = { .n = 0 };
 	struct resolved at = { .who = *who, .key = *key };
-	int rc = place(w, true, &at, &work);
+	int rc = place(w, shape_find(&w->h->shape, key), true, &at, &work);
 
 	*process = at.process;
 	*stack = at.stack;
