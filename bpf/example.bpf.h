@@ -54,15 +54,13 @@ static __always_inline bool send_example(void *ctx, bool in_kernel,
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct call_slot *slot = slot_claim();
 	struct weft_stack_key key;
-	bool is_sent;
 
 	if (!slot)
 		return false;
 	key = walk(ctx, in_kernel, ctx, task, &slot->walk, c->epoch);
 	put_stack(c->epoch, &key, &slot->walk.stack);
 	slot_release(slot);
-	is_sent = submit_example(task, c, &key);
-	return is_sent;
+	return submit_example(task, c, &key);
 }
 
 /* Functions of their own: most events are not chosen, and entry points that
