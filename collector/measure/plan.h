@@ -22,8 +22,7 @@ struct measure_ready {
 	struct measure measure;
 	struct measure_plan plan;
 	enum measure_hook hook;
-	uint64_t file_offset; /* of the function; see symbol.h */
-	uint32_t key_bytes;   /* at least 8 */
+	uint32_t key_bytes; /* at least 8 */
 	uint32_t value_bytes;
 	const char *unit; /* of values: "ns", "bytes" or ""; static */
 };
