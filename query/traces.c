@@ -208,24 +208,49 @@ static int load_shape(struct traces *t, size_t part, struct weft_err *err)
 	return rc;
 }
 
-/* Say why nothing was found on a function: it is bounded, or unlucky. */
+/* The function with samples whose name is nearest to one that has none, or
+ * NULL. Borrowed from the stacks. */
+static const char *nearest_function(const struct traces *t)
+{
+	struct stacks_row *rows;
+	const char **names, *near;
+	size_t n, n_names = 0;
+
+	stacks_sum(t->stacks, STACKS_BY_FUNCTION, &rows, &n);
+	names = calloc(n + 1, sizeof(*names));
+	if (!names)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].total.count)
+			names[n_names++] = rows[i].name;
+	near = weft_nearest(t->on, names);
+	free(names);
+	return near;
+}
+
+/* Say why nothing was found on a function: it is bounded, or unlucky, or meant
+ * to be another. */
 static int nothing_on(const struct traces *t, uint64_t counted,
 		      struct weft_err *err)
 {
 	double all = (double)stacks_quality(t->stacks)->all.count;
 	double lost = (double)t->report.ledger.shape_lost;
+	const char *near;
 
 	if (counted)
 		return weft_fail(err, -ENODATA,
 				 "'%s' has %llu counted samples, but none of "
 				 "the detail samples on it carries a trace ID",
 				 t->on, (unsigned long long)counted);
+	near = nearest_function(t);
 	return weft_fail(err, -ENODATA,
 			 "no sample on '%s': its share is under %.2g %% "
 			 "(95 %%), under %.2g %% even if every lost sample was "
-			 "it",
+			 "it%s%s%s",
 			 t->on, 100 * stats_absent(all),
-			 100 * stats_absent_with_loss(all, lost));
+			 100 * stats_absent_with_loss(all, lost),
+			 near ? "; did you mean '" : "", near ? near : "",
+			 near ? "'?" : "");
 }
 
 static int load_on(struct traces *t, struct weft_err *err)

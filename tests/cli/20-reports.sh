@@ -296,6 +296,10 @@ on_function() {
 	run "$weft" traces --on nonesuch
 	expect 4
 	has err "no sample on 'nonesuch': its share is under 0.99 % \(95 %\), under"
+	lacks err "did you mean"
+	run "$weft" traces --on compres
+	expect 4
+	has err "was it; did you mean 'compress'\?"
 }
 
 trace_ids() {
