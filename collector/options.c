@@ -23,6 +23,7 @@ enum {
 	OPT_ATTRIBUTES,
 	OPT_SHAPE_BY,
 	OPT_APPEND,
+	OPT_HEALTH,
 	OPT_INTERVAL,
 	OPT_MAX_STACKS,
 	OPT_RING_SIZE,
@@ -88,6 +89,8 @@ static const struct option_row rows[] = {
 	{ 'o', "output", "FILE",
 	  "where to write (default weft.db); a weft file that is there is moved to FILE.old" },
 	{ OPT_APPEND, "append", NULL, "add a recording to FILE instead" },
+	{ OPT_HEALTH, "health", "FILE",
+	  "also say each interval how recording goes, in Prometheus' text format (as FILE.prom)" },
 	{ 'd', "duration", "SECONDS",
 	  "stop after this long (default: when interrupted, or when CMD ends)" },
 	{ OPT_INTERVAL, "interval", "SECONDS",
@@ -294,6 +297,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 	case OPT_APPEND:
 		o->append = true;
 		return NULL;
+	case OPT_HEALTH:
+		o->health = value;
+		return value[0] ? NULL : "--health takes a file name";
 	case 'd':
 		return weft_parse_seconds(value, 1000000, INT64_MAX / 2,
 					  &o->duration_ns)

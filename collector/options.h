@@ -41,6 +41,7 @@ struct record_opts {
 	const char *shape_by; /* key of an attribute; NULL: none */
 	const char *output;
 	bool append;
+	const char *health;   /* file that says how it goes; NULL: none */
 	uint64_t duration_ns; /* 0: until stopped */
 	uint64_t interval_ns;
 	uint64_t max_stacks;

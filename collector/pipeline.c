@@ -335,3 +335,15 @@ const struct pipeline_totals *pipeline_totals(const struct pipeline *p)
 {
 	return &p->totals;
 }
+
+void pipeline_totals_now(const struct pipeline *p, struct pipeline_totals *out)
+{
+	struct store_batch view;
+
+	*out = p->totals;
+	if (!p->batch)
+		return;
+	batch_view(p->batch, &view);
+	for (size_t i = 0; i < view.n_ledger; i++)
+		total_add(out, &view.ledger[i]);
+}

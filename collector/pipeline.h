@@ -68,4 +68,7 @@ void pipeline_finish(struct pipeline *p);
 
 const struct pipeline_totals *pipeline_totals(const struct pipeline *p);
 
+/* The same, with the ledger of what is merged but not handed over yet. */
+void pipeline_totals_now(const struct pipeline *p, struct pipeline_totals *out);
+
 #endif

@@ -166,6 +166,23 @@ static void sweep(struct recording *r)
 	kernel_prune(r->parts.kernel, before_ns);
 }
 
+/* Say how it goes. */
+static void tell_health(struct recording *r)
+{
+	const struct weft_err *error;
+
+	if (!r->parts.health)
+		return;
+	r->parts.health_now.self_cpu_ns = self_cpu_ns(r);
+	r->parts.health_now.writer_jobs = writer_queued(r->parts.writer);
+	r->parts.health_now.log_bytes = writer_wal_bytes(r->parts.writer);
+	r->parts.health_now.is_failing = writer_error(r->parts.writer) != NULL;
+	health_write(r->parts.health, &r->parts.health_now);
+	error = health_take_error(r->parts.health);
+	if (error)
+		weft_log(WEFT_WARN, "%s", error->msg);
+}
+
 /* End an interval and begin the next. */
 static void turn(struct recording *r)
 {
@@ -186,6 +203,7 @@ static void turn(struct recording *r)
 	unwind_tables_tick(r->parts.tables, probe_epoch(r->parts.probe));
 	sweep(r);
 	advance(r);
+	tell_health(r);
 }
 
 static void watch_writer(struct recording *r)
@@ -310,11 +328,21 @@ static void on_process(void *ctx)
 	advance(r);
 }
 
+static uint64_t end_unix_ns(const struct batch *b)
+{
+	struct store_batch view;
+
+	batch_view(b, &view);
+	return view.interval.end_ns + (uint64_t)view.interval.clock_offset_ns;
+}
+
 static void on_stored(void *ctx, const struct batch *b,
 		      const struct store_frame_row *rows, size_t n)
 {
 	struct recording *r = ctx;
 
+	if (r->parts.health)
+		health_stored(r->parts.health, end_unix_ns(b));
 	if (r->phase == PHASE_OVER)
 		return; /* the inspectors are gone */
 	naming_add(r->parts.naming, b, rows, n);

@@ -361,6 +361,10 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		rc = open_lists(p, err);
 	if (!rc && p->otlp.fd >= 0)
 		rc = open_receiver(p, err);
+	if (!rc && p->opts->health)
+		rc = health_open(&p->health, &p->loop, p->opts, p->pipeline,
+				 err);
+	p->health_now.started_ns = clock_unix_ns();
 	if (rc)
 		return rc;
 	return reaper_open(&p->reaper, p->probe, p->kernel_hooks, p->measures,
@@ -439,6 +443,10 @@ void record_parts_close(struct record_parts *p, bool is_aborted,
 		uv_run(&p->loop, UV_RUN_DEFAULT);
 		uv_loop_close(&p->loop);
 	}
+	p->health_now.writer_jobs = 0;
+	if (!is_aborted)
+		p->health_now.log_bytes = 0;
+	health_close(p->health, &p->health_now);
 	mapping_lists_close(p->lists);
 	unwind_tables_close(p->tables);
 	pipeline_close(p->pipeline);

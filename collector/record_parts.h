@@ -12,6 +12,7 @@
 
 #include "collector/command.h"
 #include "collector/discovery.h"
+#include "collector/health.h"
 #include "collector/hooks.h"
 #include "collector/jit.h"
 #include "collector/mapping_lists.h"
@@ -68,6 +69,8 @@ struct record_parts {
 	bool lists_mappings;
 	struct mapping_lists *lists; /* NULL: not needed */
 	struct reaper *reaper;
+	struct health *health; /* NULL: not asked for */
+	struct health_now health_now;
 	struct resolver resolver;
 };
 
