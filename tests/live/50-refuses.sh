@@ -90,11 +90,11 @@ refused "a file from a newer weft" 1 "999" \
 refused "a file from a newer weft, to read" 1 "999" "$weft" top "$dir/newer.db"
 check "it was not touched" "$(is "$(sum "$dir/newer.db")" = "$before")"
 
-head -c 8192 "$dir/good.db" >"$dir/damaged.db"
-refused "a damaged file" 1 "$dir/damaged.db" \
-	"$weft" record -d 1 --append -o "$dir/damaged.db"
-refused "a damaged file, to read" 1 "$dir/damaged.db" \
-	"$weft" top "$dir/damaged.db"
+head -c 8192 "$dir/good.db" >"$dir/damaged"
+refused "a damaged file" 1 "$dir/damaged" \
+	"$weft" record -d 1 --append -o "$dir/damaged"
+refused "a damaged file, to read" 1 "$dir/damaged" \
+	"$weft" top "$dir/damaged"
 
 background "$weft" record -q --interval 0.1 -o "$dir/locked.db"
 recorder=$!

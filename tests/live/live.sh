@@ -2,7 +2,7 @@
 # shellcheck shell=sh disable=SC2034
 #
 # What live tests share: they record for real, so they need root and BPF, and
-# each recording that one makes is checked against the ledger's identities.
+# each recording that one leaves is checked against the ledger's identities.
 # Source it; it sets WEFT_BUILD, $tests and $dir (removed at exit), skips
 # where nothing can be recorded, and counts `check`s.
 
@@ -77,6 +77,7 @@ both() {
 }
 
 live_done() {
+	check_all_ledgers
 	echo "1..$live_count"
 	exit "$live_failed"
 }
@@ -103,12 +104,42 @@ entry() {
 	sql "$1" "SELECT ifnull(sum(count), 0) FROM ledger WHERE entry = '$2'"
 }
 
+# ledger_differs: of the figures on stdin, what is not as it must be, added up;
+# nothing if they are not all there
+ledger_differs() {
+	awk '$1 ~ /^(wrong|not_in_ledger|totals_differ)$/ { sum += $2; n++ }
+	END { if (n == 3) print sum }'
+}
+
 # check_ledger FILE: the identities of the ledger, for every interval
 check_ledger() {
 	figures=$(sqlite3 -readonly "$1" <"$tests/live/ledger.sql")
 	echo "$figures" | say
 	check "$(basename "$1" .db): the ledger's identities hold in every interval" \
-		"$(is "$(echo "$figures" | awk '$1 == "wrong" { print $2 }')" = 0)"
+		"$(is "$(echo "$figures" | ledger_differs)" = 0)"
+}
+
+# The same of every recording that a test has left, whether or not it asks; one
+# that is damaged on purpose must not be called .db.
+check_all_ledgers() {
+	recordings=0
+	wrong=
+	for file in "$dir"/*.db "$dir"/*.db.old "$dir"/*/*.db; do
+		# The application ID of a recording.
+		case $(od -An -tx1 -j68 -N4 "$file" 2>/dev/null) in
+		' 77 65 66 74') ;;
+		*) continue ;;
+		esac
+		recordings=$((recordings + 1))
+		figures=$(sqlite3 -readonly "$file" 2>&1 \
+			<"$tests/live/ledger.sql" || true)
+		[ "$(echo "$figures" | ledger_differs)" = 0 ] ||
+			wrong="$wrong $file"
+	done
+	[ $recordings -gt 0 ] || return 0
+	check "all $recordings recordings: the ledger's identities hold$wrong" \
+		"$(is "$wrong" = "")"
+	echo "# figure: ledgers_checked $recordings"
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; a watchdog, not a measure
