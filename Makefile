@@ -5,7 +5,8 @@
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
-#                   check-lint, check-long, check-interop, bench)
+#                   check-lint, check-long, check-interop)
+#   make bench      measure beside perf and bpftrace (also bench-smoke)
 #   make install    into PREFIX under DESTDIR (also uninstall); make deb
 # V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
 # builds into a directory of its own.
@@ -208,11 +209,17 @@ bench:
 	$(Q)$(MAKE) --no-print-directory tests
 	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh
 
+# Whether it works, briefly; its figures are none.
+bench-smoke:
+	$(Q)tools/setup.sh bench-smoke
+	$(Q)$(MAKE) --no-print-directory tests
+	$(Q)WEFT_BUILD=$(abspath $(B)) tools/bench/bench.sh --smoke
+
 clean:
 	rm -rf build
 
 .PHONY: all known tests check check-asan check-user check-lint check-long \
-	check-interop bench clean
+	check-interop bench bench-smoke clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -5,7 +5,8 @@
 # packages. Does nothing where all of it is there already.
 #
 #   tools/setup.sh            what `make`, `make demo` and `make check` need
-#   tools/setup.sh bench      also the peers that tools/bench measures against
+#   tools/setup.sh bench      also what tools/bench measures against and with
+#   tools/setup.sh bench-smoke  of that, what `make bench-smoke` needs
 #   tools/setup.sh interop    also the heavy partners of `make check-interop`
 #   tools/setup.sh lint       also the checkers of `make check-lint`
 set -eu
@@ -17,14 +18,15 @@ core="gcc g++ make pkg-config clang llvm lld bpftool
 	libssl-dev libhttp-parser-dev libcmocka-dev libmicrohttpd-dev systemtap-sdt-dev
 	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools
 	mandoc dpkg-dev"
-peers="bpftrace linux-perf g++ openssl gzip redis-server postgresql
-	nginx-light apache2-utils rustc golang-go nodejs
+peers="bpftrace linux-perf g++ redis-server redis-tools nginx-light wrk"
+programs="openssl gzip postgresql apache2-utils rustc golang-go nodejs
 	openjdk-17-jdk-headless"
 
 want=$core
 case "${1-}" in
 '') ;;
-bench) want="$core $peers" ;;
+bench) want="$core $peers $programs" ;;
+bench-smoke) want="$core $peers" ;;
 interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	libc6-dev-arm64-cross qemu-user gdb g++ openssl elfutils rustc
 	golang-go libc6-dbg libbinutils-dbg libctf0-dbg llvm-16
@@ -34,7 +36,7 @@ interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	command -v npm >/dev/null || want="$want npm" ;;
 lint) want="$core clang-format shellcheck" ;;
 *)
-	echo "setup.sh: unknown set '$1'; use none, bench, interop or lint" >&2
+	echo "setup.sh: unknown set '$1'; use none, bench, bench-smoke, interop or lint" >&2
 	exit 2
 	;;
 esac

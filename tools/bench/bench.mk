@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Programs that the benchmarks measure with.
 BENCH := $(patsubst %,$(B)/bench/%,stopwatch store_rows generate build_table \
-	empty_program)
+	empty_program ctrl_c scale)
 
 $(B)/bench/stopwatch: $(B)/tools/bench/stopwatch.o $(B)/store.a
 $(B)/bench/store_rows: $(B)/tools/bench/store_rows.o \
@@ -9,6 +9,8 @@ $(B)/bench/store_rows: $(B)/tools/bench/store_rows.o \
 $(B)/bench/generate: $(B)/tools/bench/generate.o \
 		$(B)/tools/bench/service.o $(B)/store.a
 $(B)/bench/empty_program: $(B)/tools/bench/empty_program.o
+$(B)/bench/scale: $(B)/tools/bench/scale.o $(B)/collector.a $(B)/store.a
+$(B)/bench/ctrl_c: $(B)/tools/bench/ctrl_c.o $(B)/store.a
 $(B)/bench/build_table: $(B)/tools/bench/build_table.o $(B)/collector.a \
 		$(B)/store.a
 $(BENCH):

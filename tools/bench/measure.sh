@@ -10,7 +10,9 @@ load=$WEFT_BUILD/load
 stopwatch=$WEFT_BUILD/bench/stopwatch
 full_seconds=${BENCH_SECONDS:-60}
 seconds=$((full_seconds < 8 ? full_seconds : 8))
-pairs=${BENCH_PAIRS:-3}
+slice=$((seconds < 4 ? seconds : 4))
+pairs=${BENCH_PAIRS:-5}
+part=$(basename "$0" .sh | sed 's/^part_//')
 dir=$(mktemp -d)
 load_pids=
 
@@ -33,19 +35,25 @@ trap measure_end EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# put_first PID: its session before others, where the kernel shares out CPU
-# time among sessions first.
-put_first() {
-	echo -20 >"/proc/$1/autogroup" 2>/dev/null || true
-}
+# Put this session before others, if that is asked for: the kernel may share
+# out CPU time among sessions first. For a shell of its own, too.
+# (Under a real-time policy the inspectors would hardly run.)
+# shellcheck disable=SC2016 # of that shell
+put_first='[ -z "${BENCH_ALONE-}" ] || echo -20 >/proc/$$/autogroup || true'
 
-# start_on CPU COMMAND...: in the background, its output thrown away
+if [ -n "${BENCH_ALONE-}" ]; then
+	renice -n -20 -p $$ >/dev/null
+	eval "$put_first"
+fi
+
+# start_on CPU COMMAND...: in the background, its output thrown away. Its
+# session is there only after setsid.
 start_on() {
 	start_cpu=$1
 	shift
-	setsid taskset -c "$start_cpu" "$@" >/dev/null 2>&1 &
+	setsid sh -c "$put_first; exec \"\$@\"" start_on \
+		taskset -c "$start_cpu" "$@" >/dev/null 2>&1 &
 	load_pids="$load_pids $!"
-	[ -z "${BENCH_ALONE-}" ] || put_first $!
 }
 
 cpus() {
@@ -98,13 +106,37 @@ title() {
 	printf '== %s\n' "$1"
 }
 
+# note KIND FIELD...: for report.py, a line of fields
+note() {
+	[ -n "${BENCH_FIGURES-}" ] || return 0
+	printf '%s' "$1"
+	shift
+	printf '\t%s' "$part" "$@"
+	echo
+} >>"${BENCH_FIGURES:-/dev/null}"
+
 # figure NAME VALUE UNIT [NOTE]
 figure() {
 	printf '%-44s %12s %-6s %s\n' "$1" "$2" "$3" "${4-}"
+	note figure "$1" "$2" "$3" "${4-}"
 }
 
-# ratio NAME OURS THEIRS GOAL: ours as a part of theirs
+# over OURS THEIRS: ours as a part of theirs
+over() {
+	awk -v a="$1" -v b="$2" 'BEGIN {
+		if (b > 0) printf "%.3f", a / b; else printf "-" }'
+}
+
+# ratio NAME OURS THEIRS GOAL [UNIT [PEER]]
 ratio() {
-	figure "$1" "$(awk "BEGIN { printf \"%.3f\", $2 / $3 }")" "" \
-		"goal: at most $4"
+	goal "$1" "$2" "$3" "$(over "$2" "$3")" "$4" "${5-}" "${6-}"
+}
+
+# goal NAME OURS THEIRS RATIO GOAL UNIT PEER: a ratio that was worked out
+# otherwise than from the two. GOAL: what it is at most, or "at least" and what;
+# empty: none is set.
+goal() {
+	printf '%-44s %12s %-6s %s\n' "$1" "$4" "" \
+		"$2 : $3 $6 ($7)${5:+, goal: $5}"
+	note goal "$@"
 }

@@ -6,7 +6,7 @@
 set -eu
 # shellcheck source=tools/bench/measure.sh
 . "$(dirname "$0")/measure.sh"
-title "bytes: recordings of $full_seconds s"
+title "bytes: recordings of $full_seconds s, one of each"
 needs_root bytes
 needs perf
 needs g++
@@ -126,8 +126,12 @@ compare() {
 	break_down "$dir/b.db"
 	figure "$2: weft --detail off" "$shape_bytes" B
 	figure "$2: perf record -g -a" "$perf_bytes" B
-	ratio "$2: ratio" "$weft_bytes" "$perf_bytes" "$3"
-	ratio "$2: ratio without detail" "$shape_bytes" "$perf_bytes" "$3"
+	figure "$2: weft, bytes of a distinct stack" "$(ask "$dir/b.db" "
+		SELECT $weft_bytes / count(*) FROM stack")" B
+	ratio "bytes of a minute, $2" "$weft_bytes" "$perf_bytes" "$3" B \
+		"perf.data"
+	ratio "the same without detail" "$shape_bytes" "$perf_bytes" "$3" B \
+		"perf.data"
 }
 
 make_sources

@@ -1,12 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# CPU time of recording, ours against perf record, in turn on the same load.
+# CPU time of recording a minute, ours against perf record, in turn on the same
+# load. Each records twice, briefly and longer: the difference is what more
+# time costs, the rest what start and end cost; a minute is worked out of both.
 # perf's copying of binaries (-N) is left out: it would be in its disfavour.
 set -eu
+bench=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tools/bench/measure.sh
-. "$(dirname "$0")/measure.sh"
-title "collector: CPU time to record $seconds s, depth 20"
+. "$bench/measure.sh"
+brief=$((seconds < 4 ? 1 : 2))
+longer=$((seconds + brief))
+title "collector: CPU time of a minute, from $brief and $longer s, depth 20"
 needs_root collector
 needs perf
 
@@ -18,23 +23,55 @@ cpu_ms() {
 	cut -f 4 "$dir/time"
 }
 
+# once HZ DETAIL: lines of $dir/weft_HZ and $dir/perf_HZ: brief, longer
+once() {
+	for length in $brief $longer; do
+		cpu_ms "$weft" record -q -a -F "$1" -d "$length" -o "$dir/c.db"
+	done | paste -s -d ' ' >>"$dir/weft_$1"
+	ask "$dir/c.db" 'SELECT 60e3 * self_cpu_ns / (end_ns - start_ns)
+		FROM interval ORDER BY 1' >"$dir/intervals"
+	median "$dir/intervals" >>"$dir/inside_$1"
+	for length in $brief $longer; do
+		cpu_ms perf record -q -N -g -a -e cpu-clock -F "$1" \
+			-o "$dir/perf.data" -- sleep "$length"
+	done | paste -s -d ' ' >>"$dir/perf_$1"
+}
+
+# minutes NAME: of each pair, what a minute costs; and start and end alone
+minutes() {
+	awk -v a="$brief" -v b="$longer" '{ per_s = ($2 - $1) / (b - a)
+		print $1 + per_s * (60 - a), $1 - per_s * a }' "$dir/$1" \
+		>"$dir/both"
+	cut -d ' ' -f 1 "$dir/both" >"$dir/minute_$1"
+	cut -d ' ' -f 2 "$dir/both" >"$dir/ends_$1"
+}
+
+# report HZ GOAL
+report() {
+	minutes "weft_$1"
+	minutes "perf_$1"
+	figure "$1 Hz: weft record -a, a minute" \
+		"$(median "$dir/minute_weft_$1")" ms \
+		"$(spread "$dir/minute_weft_$1")"
+	figure "  of it start and end" "$(median "$dir/ends_weft_$1")" ms \
+		"$(spread "$dir/ends_weft_$1")"
+	figure "  of it in 60 intervals as the median one" \
+		"$(median "$dir/inside_$1")" ms "$(spread "$dir/inside_$1")"
+	figure "$1 Hz: perf record -g -a, a minute" \
+		"$(median "$dir/minute_perf_$1")" ms \
+		"$(spread "$dir/minute_perf_$1")"
+	ratio "collector CPU of a minute at $1 Hz" \
+		"$(median "$dir/minute_weft_$1")" \
+		"$(median "$dir/minute_perf_$1")" "$2" ms "perf record"
+}
+
 start_deep
 i=0
 while [ $i -lt "$pairs" ]; do
-	cpu_ms "$weft" record -q -a -d "$seconds" -o "$dir/c.db" >>"$dir/weft"
-	ask "$dir/c.db" 'SELECT sum(self_cpu_ns) / 1e6 FROM interval' \
-		>>"$dir/intervals"
-	cpu_ms perf record -q -N -g -a -e cpu-clock -F 997 -o "$dir/perf.data" \
-		-- sleep "$seconds" >>"$dir/perf"
+	once 997
+	once 9999
 	i=$((i + 1))
 done
 stop_load
-ours=$(median "$dir/weft")
-inside=$(median "$dir/intervals")
-theirs=$(median "$dir/perf")
-figure "weft record -a, start to end" "$ours" ms "$(spread "$dir/weft")"
-figure "  of it in its intervals, with inspectors" "$inside" ms \
-	"$(spread "$dir/intervals")"
-figure "perf record -g -a, start to end" "$theirs" ms "$(spread "$dir/perf")"
-ratio "ratio, start to end" "$ours" "$theirs" 0.5
-ratio "ratio, ours in its intervals" "$inside" "$theirs" 0.5
+report 997 0.5
+report 9999 ""

@@ -26,6 +26,13 @@ time_of() {
 	awk -v words="$words" -v goal="$goal" -F '\t' '{
 		printf "%-44s %9.1f %9.1f %9.1f  %s\n", words, $1, $2, $3,
 			goal ? "goal: under " goal : "" }' "$dir/time"
+	middle=$(cut -f 2 "$dir/time")
+	if [ -n "$goal" ]; then
+		note goal "$words, $samples samples" "$middle" "$goal" \
+			"$(over "$middle" "$goal")" 1 ms "the goal"
+	else
+		note figure "$words, $samples samples" "$middle" ms ""
+	fi
 }
 
 # The trace with the most samples; one of so many.
@@ -53,14 +60,15 @@ time_of "weft top --by stack" 1000 "$weft" top --by stack -i "$file"
 time_of "weft top --by process" 1000 "$weft" top --by process -i "$file"
 time_of "weft traces" 1000 "$weft" traces -i "$file"
 time_of "weft diff --slow 99" 5000 "$weft" diff --slow 99 -i "$file"
-time_of "weft diff, cut in the middle" 5000 "$weft" diff --after +500 -i "$file"
+time_of "weft diff, cut in the middle" 5000 "$weft" diff --after "+$((samples / 20000))" -i "$file"
 time_of "weft loss" "" "$weft" loss -i "$file"
 time_of "weft timeline --trace" "" "$weft" timeline --trace "$id" -i "$file"
 time_of "weft export --format folded" "" \
 	"$weft" export --format folded -i "$file"
 
 stack=$(ask "$file" 'SELECT stack_id FROM sample_sealed WHERE id = 4567')
-from=$(ask "$file" 'SELECT time_ns FROM sample_sealed WHERE id = 1000000')
+from=$(ask "$file" "SELECT time_ns FROM sample_sealed
+	WHERE id = $((samples / 10))")
 for view in samples trace_stacks trace_profile; do
 	sql "$view of a trace" "SELECT * FROM $view WHERE trace_id = '$id'"
 done

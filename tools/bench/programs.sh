@@ -114,8 +114,11 @@ start_cc1() {
 }
 exe_cc1='*/cc1'
 
-start_redis() {
+serve_redis() {
 	start_on "$all_cpus" redis-server --port 16379 --save '' --dir "$dir"
+}
+start_redis() {
+	serve_redis
 	start_on "$all_cpus" sh -c 'sleep 0.5; while :; do
 		redis-benchmark -p 16379 -c 20 -n 200000 -P 4 -r 100000 \
 			-t set,get,lpush,lpop,sadd,zadd,lrange_100,mset
@@ -123,7 +126,7 @@ start_redis() {
 }
 exe_redis='*/redis-*'
 
-start_nginx() {
+serve_nginx() {
 	mkdir -p "$dir/www" "$dir/logs"
 	head -c 20000 /usr/share/common-licenses/GPL-3 >"$dir/www/index.html"
 	chmod -R a+rX "$dir"
@@ -140,6 +143,9 @@ start_nginx() {
 	NGINX
 	start_on "$all_cpus" nginx -p "$dir" -e "$dir/logs/error.log" \
 		-c "$dir/nginx.conf"
+}
+start_nginx() {
+	serve_nginx
 	start_on "$all_cpus" sh -c 'sleep 0.5; while :; do
 		ab -q -k -c 8 -n 100000 -H "Accept-Encoding: gzip" \
 			http://127.0.0.1:18080/index.html

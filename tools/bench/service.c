@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/bench/random.h"
 #include "tools/bench/service.h"
 
 enum {
@@ -123,28 +123,14 @@ static void must_not_fail(int rc, const struct weft_err *err)
 	exit(1);
 }
 
-static uint64_t mix(uint64_t n)
-{
-	n = (n ^ (n >> 30)) * 0xbf58476d1ce4e5b9;
-	n = (n ^ (n >> 27)) * 0x94d049bb133111eb;
-	return n ^ (n >> 31);
-}
-
-static uint64_t next_random(struct service *s)
-{
-	s->random += 0x9e3779b97f4a7c15;
-	return mix(s->random);
-}
-
 static uint32_t dice(struct service *s, uint32_t sides)
 {
-	return (uint32_t)(next_random(s) >> 32) % sides;
+	return random_dice(&s->random, sides);
 }
 
-/* From 1 to n: a few numbers are frequent, most are rare. */
 static uint32_t skewed(struct service *s, uint32_t n)
 {
-	return (uint32_t)pow(n, (double)dice(s, 1 << 20) / (1 << 20));
+	return random_skewed(&s->random, n);
 }
 
 static store_text put_text(struct service *s, const char *text)
@@ -202,8 +188,8 @@ static void make_binaries(struct service *s)
 		s->binary[i].kind = in_kernel ? STORE_KERNEL : STORE_ELF;
 		s->binary[i].path = put_text(s, text);
 		snprintf(text, sizeof(text), "%016llx%016llx%08x",
-			 (unsigned long long)mix(i + 1),
-			 (unsigned long long)mix(i + 100), i);
+			 (unsigned long long)random_mix(i + 1),
+			 (unsigned long long)random_mix(i + 100), i);
 		s->binary[i].build_id = put_text(s, text);
 	}
 }
@@ -225,7 +211,8 @@ static void make_frames(struct service *s)
 		s->frame[i] = (struct store_frame){
 			.binary = binary_of(i),
 			.in_kernel = i >= FIRST_KERNEL_FRAME,
-			.address = 0x1000 + 16 * (uint64_t)i + mix(i) % 16,
+			.address =
+				0x1000 + 16 * (uint64_t)i + random_mix(i) % 16,
 		};
 }
 
@@ -237,8 +224,8 @@ static uint32_t frame_at(struct service *s, uint32_t stack, uint32_t level,
 	uint32_t program = stack / STACKS_OF_PROGRAM;
 	uint32_t branch =
 		(stack % STACKS_OF_PROGRAM) >> (level < 13 ? 13 - level : 0);
-	uint64_t random = mix(((uint64_t)program << 40) +
-			      ((uint64_t)level << 32) + branch + 1);
+	uint64_t random = random_mix(((uint64_t)program << 40) +
+				     ((uint64_t)level << 32) + branch + 1);
 
 	if (stack % 5 == 0 && level + DEPTH_IN_KERNEL >= depth)
 		return FIRST_KERNEL_FRAME +
@@ -444,9 +431,9 @@ static void make_sample(struct service *s, uint32_t i)
 	};
 	if (!work->trace)
 		return;
-	trace_id[0] = mix(work->trace);
-	trace_id[1] = mix(trace_id[0] + 1);
-	span_id = mix(trace_id[1] + work->left / 8);
+	trace_id[0] = random_mix(work->trace);
+	trace_id[1] = random_mix(trace_id[0] + 1);
+	span_id = random_mix(trace_id[1] + work->left / 8);
 	memcpy(sample->trace_id, trace_id, sizeof(trace_id));
 	memcpy(sample->span_id, &span_id, sizeof(span_id));
 	sample->trace_flags = 1;
