@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 #
 # Size of a recording against perf.data, in turn on the same kind of load: one
-# that repeats few stacks, and a compiler, which hardly repeats any.
+# that repeats few stacks, and a compiler, which hardly repeats any; what each
+# took of CPU time and memory, and how long the answer takes from ^C on.
 set -eu
 # shellcheck source=tools/bench/measure.sh
 . "$(dirname "$0")/measure.sh"
@@ -82,15 +83,22 @@ size() {
 	stat -c %s "$1"
 }
 
-# one LOAD FILE RECORDER...: size after close
+# one LOAD FILE READY ANSWER RECORDER...: bytes after close, ms from ^C to its
+# end, ms of the answer, ms of CPU, kB of memory
 one() {
 	one_load=$1
 	one_file=$2
-	shift 2
+	one_ready=$3
+	one_answer=$4
+	shift 4
 	"start_$one_load"
-	quietly "$@"
+	"$WEFT_BUILD/bench/ctrl_c" "$one_ready" "$full_seconds" '' \
+		"$one_answer" "$@" >"$dir/out" 2>"$dir/said" || {
+		cat "$dir/said" >&2
+		exit 1
+	}
 	stop_load
-	size "$one_file"
+	echo "$(size "$one_file") $(tail -n 1 "$dir/out" | cut -f 2-5)"
 }
 
 # Which tables and indexes the bytes are in.
@@ -114,24 +122,45 @@ break_down() {
 		  (SELECT count(*) FROM frame), (SELECT count(*) FROM function))"
 }
 
+# side WORDS BYTES STOP_MS ANSWER_MS CPU_MS KB
+side() {
+	figure "$1" "$2" B
+	figure "  from ^C to its end" "$3" ms
+	figure "  to the answer then" "$4" ms
+	figure "  CPU, start to end" "$5" ms
+	figure "  memory" "$6" kB
+}
+
 # compare LOAD WORDS GOAL
 compare() {
-	weft_bytes=$(one "$1" "$dir/b.db" "$weft" record -q -a \
-		-d "$full_seconds" -o "$dir/b.db")
-	perf_bytes=$(one "$1" "$dir/perf.data" perf record -q -N -g -a \
-		-e cpu-clock -F 997 -o "$dir/perf.data" -- sleep "$full_seconds")
-	shape_bytes=$(one "$1" "$dir/s.db" "$weft" record -q -a --detail off \
-		-d "$full_seconds" -o "$dir/s.db")
-	figure "$2: weft" "$weft_bytes" B
+	one "$1" "$dir/b.db" notify "'$weft' top -i '$dir/b.db' >'$dir/top'" \
+		"$weft" record -q -a -o "$dir/b.db" >"$dir/ours"
+	one "$1" "$dir/perf.data" events \
+		"perf script -i '$dir/perf.data' >'$dir/script' 2>&1" \
+		perf record -q -N -g -a -e cpu-clock -F 997 \
+		-o "$dir/perf.data" >"$dir/theirs"
+	one "$1" "$dir/s.db" notify '' "$weft" record -q -a --detail off \
+		-o "$dir/s.db" >"$dir/shape"
+	read -r bytes stop answer cpu kb <"$dir/ours"
+	side "$2: weft" "$bytes" "$stop" "$answer" "$cpu" "$kb"
 	break_down "$dir/b.db"
-	figure "$2: weft --detail off" "$shape_bytes" B
-	figure "$2: perf record -g -a" "$perf_bytes" B
 	figure "$2: weft, bytes of a distinct stack" "$(ask "$dir/b.db" "
-		SELECT $weft_bytes / count(*) FROM stack")" B
-	ratio "bytes of a minute, $2" "$weft_bytes" "$perf_bytes" "$3" B \
-		"perf.data"
-	ratio "the same without detail" "$shape_bytes" "$perf_bytes" "$3" B \
-		"perf.data"
+		SELECT $bytes / count(*) FROM stack")" B
+	read -r their_bytes their_stop their_answer their_cpu their_kb \
+		<"$dir/theirs"
+	side "$2: perf record -g -a" "$their_bytes" "$their_stop" \
+		"$their_answer" "$their_cpu" "$their_kb"
+	read -r shape_bytes stop_shape _ <"$dir/shape"
+	figure "$2: weft --detail off" "$shape_bytes" B \
+		"$stop_shape ms to its end"
+	ratio "bytes of a minute, $2" "$bytes" "$their_bytes" "$3" B perf.data
+	ratio "the same without detail" "$shape_bytes" "$their_bytes" "$3" B \
+		perf.data
+	ratio "^C to answer after a minute, $2" \
+		"$(echo "$stop $answer" | awk '{ print $1 + $2 }')" \
+		"$(echo "$their_stop $their_answer" | awk '{ print $1 + $2 }')" \
+		0.1 ms "perf record + perf script"
+	ratio "CPU of a minute, $2" "$cpu" "$their_cpu" "" ms "perf record"
 }
 
 make_sources
