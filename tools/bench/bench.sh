@@ -97,25 +97,25 @@ version_of perf --version
 version_of bpftrace --version
 version_of nginx -v
 version_of redis-server --version
-# sh has no pipefail: a part that fails is told by its own status.
+# sh has no pipefail: a part that fails is told by its own status. The others'
+# figures are worth having all the same.
 begin=$(date +%s)
 status=0
 for part; do
 	echo
 	part_begin=$(date +%s)
-	{ "$bench/part_$part.sh" || echo "$part" >"$out/failed"; } |
+	{ "$bench/part_$part.sh" || echo "$part" >>"$out/failed"; } |
 		tee "$out/$part.txt"
 	printf 'part\t%s\t%s\t%s\n' "$part" $(($(date +%s) - part_begin)) \
 		"$out/$part.txt" >>"$BENCH_FIGURES"
-	[ ! -f "$out/failed" ] || break
 done
-if [ -f "$out/failed" ]; then
-	echo "bench.sh: part $(cat "$out/failed") failed" >&2
-	exit 1
-fi
 echo
 fact seconds $(($(date +%s) - begin))
 fact "load at the end" "$(cut -d ' ' -f 1-3 /proc/loadavg)"
 "$bench/report.py" --figures "$BENCH_FIGURES" ${json:+--json "$json"} \
 	${write:+--write "$write"} || status=$?
+if [ -f "$out/failed" ]; then
+	echo "bench.sh: failed: $(tr '\n' ' ' <"$out/failed")" >&2
+	status=1
+fi
 exit $status

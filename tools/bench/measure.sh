@@ -91,6 +91,16 @@ quietly() {
 	return 1
 }
 
+# thrice COMMAND...: a peer that crashes gets another chance; then the part fails
+thrice() {
+	chances=3
+	until quietly "$@"; do
+		chances=$((chances - 1))
+		[ $chances -gt 0 ] || exit 1
+		echo "$part: again: $*" >&2
+	done
+}
+
 # Of a column of numbers: median, and the least and greatest.
 median() {
 	sort -g "$1" | awk '{ v[NR] = $1 }

@@ -83,6 +83,10 @@ size() {
 	stat -c %s "$1"
 }
 
+interrupted() {
+	"$WEFT_BUILD/bench/ctrl_c" "$@" >"$dir/out"
+}
+
 # one LOAD FILE READY ANSWER RECORDER...: bytes after close, ms from ^C to its
 # end, ms of the answer, ms of CPU, kB of memory
 one() {
@@ -92,11 +96,7 @@ one() {
 	one_answer=$4
 	shift 4
 	"start_$one_load"
-	"$WEFT_BUILD/bench/ctrl_c" "$one_ready" "$full_seconds" '' \
-		"$one_answer" "$@" >"$dir/out" 2>"$dir/said" || {
-		cat "$dir/said" >&2
-		exit 1
-	}
+	thrice interrupted "$one_ready" "$full_seconds" '' "$one_answer" "$@"
 	stop_load
 	echo "$(size "$one_file") $(tail -n 1 "$dir/out" | cut -f 2-5)"
 }

@@ -15,26 +15,34 @@ title "collector: CPU time of a minute, from $brief and $longer s, depth 20"
 needs_root collector
 needs perf
 
+# cpu_ms FILE COMMAND...: add what it took to a file
+timed() {
+	"$stopwatch" 1 "$@" >"$dir/time"
+}
 cpu_ms() {
-	"$stopwatch" 1 "$@" 2>"$dir/said" >"$dir/time" || {
-		cat "$dir/said" >&2
-		exit 1
-	}
-	cut -f 4 "$dir/time"
+	cpu_file=$1
+	shift
+	thrice timed "$@"
+	cut -f 4 "$dir/time" >>"$cpu_file"
 }
 
-# once HZ DETAIL: lines of $dir/weft_HZ and $dir/perf_HZ: brief, longer
+# once HZ: lines of $dir/weft_HZ and $dir/perf_HZ: brief, longer
 once() {
+	: >"$dir/ours"
+	: >"$dir/theirs"
 	for length in $brief $longer; do
-		cpu_ms "$weft" record -q -a -F "$1" -d "$length" -o "$dir/c.db"
-	done | paste -s -d ' ' >>"$dir/weft_$1"
+		cpu_ms "$dir/ours" "$weft" record -q -a -F "$1" -d "$length" \
+			-o "$dir/c.db"
+	done
 	ask "$dir/c.db" 'SELECT 60e3 * self_cpu_ns / (end_ns - start_ns)
 		FROM interval ORDER BY 1' >"$dir/intervals"
 	median "$dir/intervals" >>"$dir/inside_$1"
 	for length in $brief $longer; do
-		cpu_ms perf record -q -N -g -a -e cpu-clock -F "$1" \
-			-o "$dir/perf.data" -- sleep "$length"
-	done | paste -s -d ' ' >>"$dir/perf_$1"
+		cpu_ms "$dir/theirs" perf record -q -N -g -a -e cpu-clock \
+			-F "$1" -o "$dir/perf.data" -- sleep "$length"
+	done
+	paste -s -d ' ' "$dir/ours" >>"$dir/weft_$1"
+	paste -s -d ' ' "$dir/theirs" >>"$dir/perf_$1"
 }
 
 # minutes NAME: of each pair, what a minute costs; and start and end alone

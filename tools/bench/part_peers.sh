@@ -47,19 +47,18 @@ start_distinct() {
 look=". '$bench/cost.sh'; cost \"\$0\" >'$dir/cost'"
 
 # timed READY ANSWER COMMAND...: to $dir/timed; as ctrl_c. bpftrace may be late.
+once() {
+	status=0
+	"$WEFT_BUILD/bench/ctrl_c" "$@" >"$dir/out" || status=$?
+	# What the recorder said stands before it.
+	tail -n 1 "$dir/out" >"$dir/timed"
+	[ $status -eq 0 ] || { [ $status -eq 124 ] && [ "$5" = bpftrace ]; }
+}
 timed() {
 	ready=$1
 	answer=$2
 	shift 2
-	status=0
-	"$WEFT_BUILD/bench/ctrl_c" "$ready" "$slice" "$look" "$answer" "$@" \
-		>"$dir/out" 2>"$dir/said" || status=$?
-	# What the recorder said stands before it.
-	tail -n 1 "$dir/out" >"$dir/timed"
-	[ $status -eq 0 ] || { [ $status -eq 124 ] && [ "$1" = bpftrace ]; } || {
-		cat "$dir/said" >&2
-		exit 1
-	}
+	thrice once "$ready" "$slice" "$look" "$answer" "$@"
 }
 
 # line NAME BYTES SAMPLES SECONDS INSIDE_MS: what there is to know of a run
