@@ -32,6 +32,12 @@ struct memory {
 	bool knows_all; /* what is not in map is not in the file */
 };
 
+/* A bit for each node: whether the file is known to have its row of stack. */
+struct stack_rows {
+	uint64_t *bits; /* owned */
+	size_t n_words;
+};
+
 struct store {
 	struct conn conn;
 	char *path; /* owned */
@@ -52,6 +58,7 @@ struct store {
 	const char *const *walk_end; /* borrowed from store_opts.words */
 	size_t n_walk_ends;
 	struct memory node, frame, trace;
+	struct stack_rows stack_rows;
 	int64_t next_sample;
 	uint64_t tail_rows, sealed_rows;
 	uint64_t tail_limit; /* rows at which the tail is sealed */

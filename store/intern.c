@@ -254,6 +254,46 @@ static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
 	return remember(st, &st->node, key, *out, err);
 }
 
+enum {
+	WORD_BITS = 64,
+	LEAST_WORDS = 1024
+};
+
+static bool has_row(const struct stack_rows *r, int64_t node)
+{
+	size_t word = (size_t)node / WORD_BITS;
+
+	return word < r->n_words &&
+	       (r->bits[word] >> (size_t)node % WORD_BITS & 1);
+}
+
+/* Where there is no memory for it, the file is asked again the next time. */
+static void note_row(struct stack_rows *r, int64_t node)
+{
+	size_t word = (size_t)node / WORD_BITS;
+	size_t n = r->n_words ? r->n_words : LEAST_WORDS;
+	uint64_t *bits = r->bits;
+
+	while (n <= word)
+		n *= 2;
+	if (n > r->n_words) {
+		bits = realloc(r->bits, n * sizeof(*bits));
+		if (!bits)
+			return;
+		memset(bits + r->n_words, 0, (n - r->n_words) * sizeof(*bits));
+		r->bits = bits;
+		r->n_words = n;
+	}
+	bits[word] |= (uint64_t)1 << (size_t)node % WORD_BITS;
+}
+
+/* What a transaction that failed has put is not there. */
+static void forget_rows(struct stack_rows *r)
+{
+	free(r->bits);
+	*r = (struct stack_rows){ 0 };
+}
+
 /* Where the walk to a stack's node starts. */
 static int64_t root_of(const struct store_stack *stack)
 {
@@ -282,6 +322,9 @@ static int intern_stack(struct store *st, const struct store_batch *b,
 			return rc;
 	}
 	*out = node;
+	/* Roots have numbers at or below 0; their stacks are few. */
+	if (node > 0 && has_row(&st->stack_rows, node))
+		return 0;
 	rc = store_stmt(st, STORE_SQL_STACK_PUT, &stmt, err);
 	if (rc)
 		return rc;
@@ -293,7 +336,10 @@ static int intern_stack(struct store *st, const struct store_batch *b,
 			  stack->status < STORE_LOST ? st->walk_end[stack->end]
 						     : NULL,
 			  -1, SQLITE_STATIC);
-	return store_run(st, stmt, err);
+	rc = store_run(st, stmt, err);
+	if (!rc && node > 0)
+		note_row(&st->stack_rows, node);
+	return rc;
 }
 
 int intern_trace(struct store *st, const uint8_t trace_id[16], int64_t *out,
@@ -390,6 +436,7 @@ void intern_forget(struct store *st, struct intern_mark mark)
 	forget(&st->node, mark.node);
 	forget(&st->frame, mark.frame);
 	forget(&st->trace, mark.trace);
+	forget_rows(&st->stack_rows);
 	st->next_sample = mark.sample;
 }
 

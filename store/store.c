@@ -262,6 +262,7 @@ static void destroy(struct store *st)
 	idmap_release(&st->node.map);
 	idmap_release(&st->frame.map);
 	idmap_release(&st->trace.map);
+	free(st->stack_rows.bits);
 	free(st->ledger_entry_id);
 	free(st->metric_has_value);
 	free(st->metric_has_extremes);

@@ -510,6 +510,49 @@ static void a_failed_batch_leaves_nothing_and_may_be_given_again(void **state)
 	t_expect("a.db", "PRAGMA integrity_check", "ok");
 }
 
+/* The caller alone of a stack that is there: its node is, its row is not. */
+static void a_stack_of_a_failed_batch_is_put_again(void **state)
+{
+	static struct store_frame frame[MANY];
+	static struct store_sample sample[MANY];
+	static struct store_stack stack[MANY];
+	static uint32_t stack_frame[MANY];
+	static struct store_frame_row row[MANY];
+	struct store *st = t_open("a.db", false);
+	struct t_batch many;
+	char sql[160];
+	int64_t pages;
+
+	(void)state;
+	t_fill(&b);
+	t_write(st, &b);
+	t_fill(&many);
+	fill_many(&many, frame, sample, stack, stack_frame);
+	/* The root of the batch's complete stack. */
+	frame[0] = b.frame[2];
+	assert_int_equal(conn_int(&st->conn, "PRAGMA page_count", &pages, &err),
+			 0);
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %d",
+		 (int)pages + 20);
+	assert_int_equal(conn_exec(&st->conn, sql, &err), 0);
+	assert_int_equal(store_write(st, &many.batch, row, &err), -ENOSPC);
+	assert_int_equal(
+		conn_exec(&st->conn, "PRAGMA max_page_count = 100000", &err),
+		0);
+	assert_int_equal(store_write(st, &many.batch, row, &err), 0);
+	t_write(st, &b);
+	t_close(st);
+	t_expect("a.db",
+		 "SELECT count(*) FROM stack_count LEFT JOIN stack s"
+		 " ON s.id = stack_id WHERE s.id IS NULL",
+		 "0");
+	t_expect("a.db",
+		 "SELECT count(*) FROM sample LEFT JOIN stack s"
+		 " ON s.id = stack_id WHERE s.id IS NULL",
+		 "0");
+	t_expect("a.db", "SELECT count(*) FROM stack", "2003");
+}
+
 static void a_busy_file_fails_the_batch_and_takes_it_later(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -615,6 +658,7 @@ int main(void)
 		TEST(what_is_learnt_later_completes_a_process),
 		TEST(a_bad_index_fails_the_whole_batch),
 		TEST(a_failed_batch_leaves_nothing_and_may_be_given_again),
+		TEST(a_stack_of_a_failed_batch_is_put_again),
 		TEST(a_busy_file_fails_the_batch_and_takes_it_later),
 		TEST(a_frame_keeps_its_first_name),
 		TEST(a_store_in_memory_needs_no_file),
