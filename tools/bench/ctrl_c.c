@@ -262,6 +262,11 @@ int main(int argc, char **argv)
 	interrupt = now_ms();
 	status = end(pid, &used);
 	ended = now_ms();
+	if (status > 0 && WIFSIGNALED(status) && WTERMSIG(status) != SIGINT) {
+		fprintf(stderr, "ctrl_c: %s crashed: signal %d\n", argv[5],
+			WTERMSIG(status));
+		return 1;
+	}
 	printf("%.1f\t%.1f\t%.1f\t%.1f\t%llu\n", ready - begin,
 	       ended - interrupt, status < 0 ? 0 : run(argv[4], pid),
 	       (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e3 +

@@ -67,8 +67,10 @@ line() {
 	kernel=$(awk '{ if ($2 > 0) printf "%.0f", $1 / $2; else print "-" }' \
 		"$dir/cost")
 	echo "$kernel $cpu $5 $kb $2 $stop $answer" \
-		"$(awk "BEGIN { printf \"%.2f\",
-			100 * $3 / ($4 * $hz * $(nproc)) }")" "$ready" \
+		"$(awk -v n="$3" -v seconds="$4" -v all="$((hz * $(nproc)))" '
+			BEGIN { due = seconds * all
+				printf "%.2f", due ? 100 * n / due : 0 }')" \
+		"$ready" \
 		>>"$dir/of_$1"
 }
 
