@@ -37,7 +37,7 @@
 
 enum {
 	READY_MS = 60000,
-	END_MS = 60000,
+	END_MS = 20000,
 	POLL_MS = 5,
 	MEMORY_MS = 500,
 	DEPTH_MAX = 8,

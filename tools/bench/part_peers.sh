@@ -108,7 +108,7 @@ run_perf() {
 	line "perf_$1" "$(stat -c %s "$dir/p.data")" "$samples" "$recorded" -
 }
 
-# It is killed where it names stacks for longer than a minute: what it would
+# It is killed where it names stacks for longer than 20 s: what it would
 # have said is then not known.
 run_bpftrace() {
 	timed events '' bpftrace -o "$dir/b.txt" -e "$(bpftrace_text)"
