@@ -8,8 +8,8 @@
 #   tools/bench/bench.sh --from FILE --write FILE
 #
 # Parts, with the minutes that each takes on two quiet CPUs:
-#   kernel 6, split 3, collector 3, peers 18, slowdown 9, bytes 4, rows 1,
-#   query 4, scale 2   what docs/performance.md has; these, where none is named
+#   kernel 6, split 4, collector 5, peers 18, slowdown 9, bytes 7, rows 1,
+#   query 4, scale 3   what docs/performance.md has; these, where none is named
 #   unwind 4, tables 1, names 2, measures 3
 #   all                all of them
 #
@@ -60,9 +60,6 @@ done
 if [ -n "$from" ]; then
 	exec "$bench/report.py" --from "$from" ${write:+--write "$write"}
 fi
-WEFT_BUILD=$(cd "${WEFT_BUILD:-build}" && pwd)
-export WEFT_BUILD
-
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $compared
 # shellcheck disable=SC2086
@@ -70,6 +67,8 @@ export WEFT_BUILD
 for part; do
 	[ -f "$bench/part_$part.sh" ] || usage "no part '$part'"
 done
+WEFT_BUILD=$(cd "${WEFT_BUILD:-build}" && pwd)
+export WEFT_BUILD
 
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
