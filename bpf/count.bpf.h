@@ -8,6 +8,7 @@
 #define WEFT_COUNT_BPF_H
 
 #include "ledger.bpf.h"
+#include "share.bpf.h"
 #include "wire.h"
 
 /* Sizes are set before load, from --max-stacks. A full stack table costs the
@@ -54,28 +55,56 @@ struct {
 	__type(value, struct weft_recents);
 } recent_counts SEC(".maps");
 
-/* Make sure that the epoch's table has the stack; false: the key is now that of
- * lost stacks. */
-static __always_inline bool put_stack(__u32 epoch, struct weft_stack_key *key,
-				      const struct weft_stack *stack)
+enum put_outcome {
+	PUT_STACK,      /* the table has it */
+	PUT_FULL,       /* or its memory was not to be had at once */
+	PUT_OVER_SHARE, /* the process has its share of the table */
+};
+
+/* Make sure that the epoch's table has the stack of a process; else the key is
+ * now that of lost stacks. */
+static __always_inline enum put_outcome
+put_stack(__u32 epoch, __u32 pid, struct weft_stack_key *key,
+	  const struct weft_stack *stack)
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	void *map = bpf_map_lookup_elem(&stack_epochs, &slot);
-	long rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
-		      : -KERN_E2BIG;
+	enum put_outcome outcome = PUT_FULL;
+	long rc;
 
+	if (map && bpf_map_lookup_elem(map, key))
+		return PUT_STACK;
+	if (share_is_used_up(epoch, SHARE_STACKS, pid)) {
+		outcome = PUT_OVER_SHARE;
+		map = NULL;
+	}
+	rc = map ? bpf_map_update_elem(map, key, stack, BPF_NOEXIST)
+		 : -KERN_E2BIG;
+	if (!rc)
+		share_take(epoch, SHARE_STACKS, pid);
 	if (!rc || rc == -KERN_EEXIST)
-		return true;
+		return PUT_STACK;
 	*key = (struct weft_stack_key){ 0 };
-	return false;
+	return outcome;
 }
 
-static __always_inline void keep_stack(__u32 epoch, struct weft_stack_key *key,
+/* The same, for a count that is new: it takes its share, too. */
+static __always_inline void keep_stack(__u32 epoch, struct weft_count_key *key,
 				       const struct weft_stack *stack,
 				       struct page page, __u64 value)
 {
-	if (!put_stack(epoch, key, stack))
-		note(page, WEFT_STACK_LOST, value);
+	__u32 pid = key->process.pid;
+	enum put_outcome outcome = PUT_OVER_SHARE;
+
+	if (share_is_used_up(epoch, SHARE_COUNTS, pid))
+		key->stack = (struct weft_stack_key){ 0 };
+	else
+		outcome = put_stack(epoch, pid, &key->stack, stack);
+	if (outcome == PUT_STACK)
+		return;
+	note(page, WEFT_STACK_LOST, value);
+	if (outcome == PUT_OVER_SHARE)
+		note(page, WEFT_STACK_OVER_SHARE, value);
 }
 
 static __always_inline bool add_to_table(void *map,
@@ -104,8 +133,10 @@ static __always_inline bool count_in_table(void *map, __u32 epoch,
 	if (add_to_table(map, key, &once))
 		return true;
 	if (stack)
-		keep_stack(epoch, &key->stack, stack, page, value);
+		keep_stack(epoch, key, stack, page, value);
 	rc = bpf_map_update_elem(map, key, &once, BPF_NOEXIST);
+	if (!rc)
+		share_take(epoch, SHARE_COUNTS, key->process.pid);
 	/* Another CPU was first, or the key is now that of lost stacks. */
 	if (!rc || (rc == -KERN_EEXIST && add_to_table(map, key, &once)))
 		return true;

@@ -58,7 +58,7 @@ static __always_inline bool send_example(void *ctx, bool in_kernel,
 	if (!slot)
 		return false;
 	key = walk(ctx, in_kernel, ctx, task, &slot->walk, c->epoch);
-	put_stack(c->epoch, &key, &slot->walk.stack);
+	put_stack(c->epoch, task->tgid, &key, &slot->walk.stack);
 	slot_release(slot);
 	return submit_example(task, c, &key);
 }
@@ -90,7 +90,7 @@ static __always_inline bool put_thread(void *ctx, bool in_kernel, __u32 epoch,
 		return false;
 	if (plan.stack_at && at <= MEASURE_KEY_WORDS - 4) {
 		stack = walk(ctx, in_kernel, ctx, task, &slot->walk, epoch);
-		put_stack(epoch, &stack, &slot->walk.stack);
+		put_stack(epoch, who.pid, &stack, &slot->walk.stack);
 		key->word[at] = who.start_ns;
 		key->word[at + 1] = (__u64)who.exec_seq << 32 | who.pid;
 		key->word[at + 2] = stack.word[0];

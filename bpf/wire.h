@@ -254,7 +254,8 @@ enum weft_ledger_entry {
 	WEFT_OPEN_AT_START, /* blocks and waits that began before recording */
 	WEFT_OPEN_AT_END,   /* and those that it did not see the end of */
 	WEFT_SHAPE_BY_FULL, /* counted as WEFT_SHAPE_OTHER */
-	WEFT_CONTEXT_OK,    /* one per enum weft_context_status, in order */
+	WEFT_STACK_OVER_SHARE, /* of STACK_LOST: the process had its share */
+	WEFT_CONTEXT_OK,       /* one per enum weft_context_status, in order */
 	WEFT_CONTEXT_LAST = WEFT_CONTEXT_OK + 15,
 	WEFT_KERNEL_ENTRIES,
 };
@@ -525,7 +526,9 @@ struct weft_config {
 	struct weft_trace_probe trace_probe;
 	/* Numbers of events, or WEFT_NO_EVENT. */
 	__u32 timer_event, off_cpu_event, run_queue_event;
-	__u32 examples; /* 1: measures take stacks or contexts */
+	__u32 examples;   /* 1: measures take stacks or contexts */
+	__u32 max_stacks; /* room in the table; of counts twice that */
+	__u32 pad;
 	struct weft_event_config event[WEFT_MAX_EVENTS];
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];

@@ -17,6 +17,7 @@ const char *const ledger_names[LEDGER_ENTRIES] = {
 	[WEFT_OPEN_AT_START] = "open_at_start",
 	[WEFT_OPEN_AT_END] = "open_at_end",
 	[WEFT_SHAPE_BY_FULL] = "shape_by_full",
+	[WEFT_STACK_OVER_SHARE] = "stack_over_share",
 	[WEFT_CONTEXT_OK + WEFT_CTX_OK] = "context_ok",
 	[WEFT_CONTEXT_OK + WEFT_CTX_NULL] = "context_null",
 	[WEFT_CONTEXT_OK + WEFT_CTX_ZERO] = "context_zero",

@@ -87,6 +87,7 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->run_queue_event = triggers_find(t, TRIGGER_RUN_QUEUE);
 	for (uint32_t i = 0; i < t->n; i++)
 		set_event(&c->event[i], &t->trigger[i], opts->detail_n);
+	c->max_stacks = (uint32_t)opts->max_stacks;
 	c->min_block_ns = opts->min_block_ns;
 	c->block_states = opts->block_states;
 	c->only_requests = opts->only_requests;

@@ -28,6 +28,9 @@ static const struct {
 	{ "lost_ring_busy", "detail: the ring was locked" },
 	{ "lost_discarded", "detail dropped: the file was too slow" },
 	{ "stack_lost", "samples without stack: raise --max-stacks" },
+	{ "stack_over_share",
+	  "of them, those of processes that used as much of "
+	  "the table as was left for others" },
 	{ "truncated", "samples with more frames than are recorded" },
 	{ "broken", "samples of which a caller was not found" },
 	{ "table_pending", "samples that ended where the unwind table of a "

@@ -24,7 +24,10 @@ check "busy: not_run is measured" \
 	"$(is "$(sql "$dir/busy.db" "SELECT count(count) FROM ledger
 		WHERE entry = 'not_run'")" -ge 20)"
 
+# Its share of the stacks is all that one program gets; the counts are used up
+# by very many.
 background "$load/stacks" 14 600 >/dev/null
+background "$load/storm" 500 600 1 >/dev/null
 "$weft" record -q -F 4999 -d 3 --interval 0.25 --max-stacks 16 \
 	-o "$dir/few_stacks.db" 2>&1 | say
 check_ledger "$dir/few_stacks.db"

@@ -41,6 +41,10 @@ $(TLS_DIR)/opener-%: tests/load/tls/main.c $(KNOWN_HEADERS)
 $(TLS_DIR)/life: tests/load/tls/life.c tests/load/tls/slot.c $(KNOWN_HEADERS)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(tls_flags) $(tls_pie) -o $@ $(filter %.c,$^) -pthread
+$(TLS_DIR)/flood: tests/load/tls/flood.c tests/load/tls/slot.c $(KNOWN_HEADERS)
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(tls_flags) $(tls_pie) -fno-omit-frame-pointer -o $@ \
+		$(filter %.c,$^) -pthread
 $(TLS_DIR)/routes: tests/load/tls/routes.c tests/load/tls/slot.c \
 		$(KNOWN_HEADERS)
 	@mkdir -p $(@D)
@@ -53,7 +57,7 @@ $(TLS_DIR)/hostile: tests/load/tls/hostile.c $(TLS_DIR)/lib-glibc-gnu.so \
 		$(KNOWN_HEADERS)
 	$(Q)$(CC) $(tls_flags) -o $@ $< $(TLS_DIR)/lib-glibc-gnu.so \
 		-Wl,-rpath,'$$ORIGIN' -pthread
-tls-writers: $(TLS_DIR)/life $(TLS_DIR)/routes $(TLS_DIR)/reopen $(TLS_DIR)/hostile \
+tls-writers: $(TLS_DIR)/life $(TLS_DIR)/flood $(TLS_DIR)/routes $(TLS_DIR)/reopen $(TLS_DIR)/hostile \
 	$(TLS_GLIBC:%=$(TLS_DIR)/%) $(if $(shell command -v musl-gcc), \
 	$(TLS_MUSL:%=$(TLS_DIR)/%))
 .PHONY: tls-writers
