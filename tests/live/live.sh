@@ -140,6 +140,7 @@ check_all_ledgers() {
 	check "all $recordings recordings: the ledger's identities hold$wrong" \
 		"$(is "$wrong" = "")"
 	echo "# figure: ledgers_checked $recordings"
+	echo "# figure: ledgers_wrong $(echo "$wrong" | wc -w)"
 }
 
 # wait_for SECONDS COMMAND...: until it succeeds; a watchdog, not a measure
