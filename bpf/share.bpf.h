@@ -2,10 +2,10 @@
 /*
  * How much of the epoch's tables a process has taken, so that one that makes
  * new stacks without end cannot keep others out: nobody may take more than is
- * then left. One takes half at most; of k that flood, each an equal part, and
- * such a part stays free. (Dynamic thresholds: Choudhury and Hahne, IEEE/ACM
- * Transactions on Networking 6(2), 1998, with alpha = 1.) Only what is new to
- * a table comes here.
+ * then left. One takes half at most, the next half of the rest; of k that flood
+ * at the same pace each an equal part, and such a part stays free. (Dynamic
+ * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2),
+ * 1998, with alpha = 1.) Only what is new to a table comes here.
  */
 #ifndef WEFT_SHARE_BPF_H
 #define WEFT_SHARE_BPF_H

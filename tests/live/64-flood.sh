@@ -17,7 +17,7 @@ echo "$!	honest" >>"$2/pids"
 wait
 RUN
 db="$dir/flood.db"
-"$weft" record -F 4999 --detail 1/1 --interval 2 --max-stacks 256 -o "$db" -- \
+"$weft" record -F 4999 --detail 1/1 --interval 2 --max-stacks 384 -o "$db" -- \
 	sh "$dir/run_both" "$load/tls" "$dir" >"$dir/log" 2>&1
 say <"$dir/log"
 check_ledger "$db"
