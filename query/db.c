@@ -10,10 +10,15 @@
 
 #include "query/db.h"
 #include "query/progress.h"
+#include "store/schema.h"
 #include "store/store.h"
 
 enum {
-	BUSY_MS = 2000
+	BUSY_MS = 2000,
+	/* What a crafted file must not exceed; honest ones keep far below. */
+	VALUE_BYTES_MAX = 64 << 20, /* of a text, or a row */
+	LONGEST_S = 30,             /* CPU time of a report, */
+	LONGEST_S_PER_MIB = 10      /* and for each MiB of the file */
 };
 
 /* Squares of it, and sums of these, are numbers. */
@@ -85,6 +90,12 @@ int db_fail(struct db *db, const char *doing, struct weft_err *err)
 {
 	int code = to_errno(sqlite3_extended_errcode(db->sql));
 
+	if (db->progress.gave_up)
+		return weft_fail(err, -EPROTO,
+				 "cannot %s '%s': that takes far longer than a "
+				 "file of its size should; it is damaged, or "
+				 "was made to mislead",
+				 doing, db->path);
 	if (code == -EPROTO)
 		return weft_fail(err, code,
 				 "cannot %s '%s': the file is damaged (%s); "
@@ -205,7 +216,11 @@ static int attach(struct db *db, bool immutable, struct weft_err *err)
 	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(db->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
 	sqlite3_wal_autocheckpoint(db->sql, 0);
+	sqlite3_limit(db->sql, SQLITE_LIMIT_ATTACHED, 0);
+	sqlite3_limit(db->sql, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
+	/* Not mapped: its owner can cut it. */
 	return run(db,
+		   "PRAGMA cell_size_check = 1; PRAGMA mmap_size = 0; "
 		   "PRAGMA query_only = 1; BEGIN; "
 		   "SELECT count(*) FROM sqlite_schema",
 		   err);
@@ -291,8 +306,8 @@ void db_sort_on_disk(struct db *db)
 	sqlite3_exec(db->sql, "PRAGMA temp_store = FILE", NULL, NULL, NULL);
 }
 
-/* Make a file of an older schema read like one of ours, for this connection
- * only. */
+/* Make a file of an older schema, or with other views, read like one of ours,
+ * for this connection only. */
 static int adapt(struct db *db, int version, struct weft_err *err)
 {
 	static const struct {
@@ -309,12 +324,12 @@ static int adapt(struct db *db, int version, struct weft_err *err)
 	size_t i;
 	int rc;
 
-	if (version > steps[ARRAY_LEN(steps) - 1].last)
-		return 0;
 	rc = db_allow_own(db, true, err);
 	for (i = 0; !rc && i < ARRAY_LEN(steps); i++)
 		if (version <= steps[i].last)
 			rc = run(db, query_sql_text[steps[i].id], err);
+	if (!rc)
+		rc = schema_use_own_views(db->sql, db->path, err);
 	if (!rc)
 		rc = db_allow_own(db, false, err);
 	return rc;
@@ -361,6 +376,8 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 		     NULL, NULL, NULL);
 	rc = check_version(db, &version, err);
 	if (!rc)
+		rc = schema_check(db->sql, db->path, version, err);
+	if (!rc)
 		rc = adapt(db, version, err);
 	if (rc)
 		goto fail;
@@ -373,7 +390,12 @@ fail:
 
 void db_show_progress(struct db *db)
 {
-	progress_begin(&db->progress, db->sql, db->path);
+	struct stat st = { 0 };
+
+	(void)stat(db->path, &st);
+	progress_begin(&db->progress, db->sql, db->path,
+		       LONGEST_S + LONGEST_S_PER_MIB * (double)st.st_size /
+					   (1 << 20));
 }
 
 void db_release(struct db *db)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording file, opened to be read and never written: read-only, no
- * checkpoints, a file's own schema not trusted. What an older schema lacks is
- * NULL. One snapshot lasts from
+ * checkpoints. Its tables must be made as ours are, else it is refused; views
+ * that are not ours are not used, and texts have a limit. What an older schema
+ * lacks is NULL. One snapshot lasts from
  * db_open() to db_release(), so that a report adds up while weft-record goes
  * on writing. One thread.
  */
@@ -28,7 +29,8 @@ struct db;
 int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
 
 /* Show on a terminal that reading goes on, until db_release() or db_close():
- * for who prints nothing before. */
+ * for who prints nothing before. Statements fail where they take out of all
+ * proportion to the file. */
 void db_show_progress(struct db *db);
 
 /* Is there an SQLite file of that name, of weft or not? */

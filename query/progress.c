@@ -14,12 +14,17 @@ enum {
 
 static const double silent_s = 1, again_s = 0.2;
 
-static double now_s(void)
+static double read_clock_s(clockid_t clock)
 {
 	struct timespec now = { 0 };
 
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	(void)clock_gettime(clock, &now);
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static double now_s(void)
+{
+	return read_clock_s(CLOCK_MONOTONIC);
 }
 
 static int on_steps(void *ctx)
@@ -28,7 +33,11 @@ static int on_steps(void *ctx)
 	double now = now_s();
 	char name[256];
 
-	if (now - p->began_s < silent_s || now - p->shown_s < again_s)
+	p->gave_up = read_clock_s(CLOCK_PROCESS_CPUTIME_ID) > p->cpu_limit_s;
+	if (p->gave_up)
+		return 1;
+	if (!p->has_terminal || now - p->began_s < silent_s ||
+	    now - p->shown_s < again_s)
 		return 0;
 	weft_sanitize(name, sizeof(name), p->path, strlen(p->path));
 	fprintf(stderr, "\rreading '%s': %.0f s\033[K", name, now - p->began_s);
@@ -37,11 +46,16 @@ static int on_steps(void *ctx)
 	return 0;
 }
 
-void progress_begin(struct progress *p, sqlite3 *db, const char *path)
+void progress_begin(struct progress *p, sqlite3 *db, const char *path,
+		    double cpu_s)
 {
-	*p = (struct progress){ .path = path, .began_s = now_s() };
-	if (isatty(STDERR_FILENO))
-		sqlite3_progress_handler(db, STEPS, on_steps, p);
+	*p = (struct progress){
+		.path = path,
+		.has_terminal = isatty(STDERR_FILENO),
+		.began_s = now_s(),
+		.cpu_limit_s = read_clock_s(CLOCK_PROCESS_CPUTIME_ID) + cpu_s,
+	};
+	sqlite3_progress_handler(db, STEPS, on_steps, p);
 }
 
 void progress_end(struct progress *p, sqlite3 *db)

@@ -2,6 +2,7 @@
 /*
  * That a long look into a file goes on: a line on stderr from the second
  * second on, only where that is a terminal. It is gone when the look is over.
+ * And an end to one that takes out of all proportion.
  */
 #ifndef WEFT_PROGRESS_H
 #define WEFT_PROGRESS_H
@@ -13,11 +14,15 @@ struct sqlite3;
 struct progress {
 	const char *path; /* borrowed */
 	double began_s, shown_s;
-	bool is_shown;
+	double cpu_limit_s;
+	bool has_terminal, is_shown;
+	bool gave_up; /* at the limit: the statement was interrupted */
 };
 
-/* From here to progress_end() the statements of a connection show it. */
-void progress_begin(struct progress *p, struct sqlite3 *db, const char *path);
+/* From here to progress_end() the statements of a connection show it, and are
+ * interrupted once this process has spent cpu_s more of CPU time. */
+void progress_begin(struct progress *p, struct sqlite3 *db, const char *path,
+		    double cpu_s);
 
 /* Take the line away, for good. May be called more than once, and with NULL for
  * a connection that was not made. */

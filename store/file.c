@@ -21,6 +21,7 @@
 #include "store/conn.h"
 #include "store/file.h"
 #include "store/lock.h"
+#include "store/schema.h"
 #include "store/store.h"
 
 /* Names that SQLite puts beside a database. */
@@ -201,58 +202,58 @@ out:
 	return rc;
 }
 
-/* Every table that the schema of that version has must be there as such. */
-static int check_tables(const struct conn *file, int64_t version,
-			struct weft_err *err)
+/*
+ * A journal may end with the name of another above it, of several files that
+ * were written together. SQLite deletes that file when it rolls back; our
+ * writer never has one, so it is somebody's trap. sqlite.org/fileformat.html,
+ * 3; the name is followed by its length, a checksum, and the magic number.
+ */
+static int check_journal(const char *path, struct weft_err *err)
 {
-	struct conn fresh;
-	sqlite3_stmt *want = NULL, *have = NULL;
-	int rc;
+	static const unsigned char magic[] = { 0xd9, 0xd5, 0x05, 0xf9,
+					       0x20, 0xa1, 0x63, 0xd7 };
+	unsigned char end[sizeof(magic)];
+	char name[PATH_MAX];
+	struct stat st;
+	bool is_trap;
+	int fd;
 
-	rc = conn_open(&fresh, file->path, CONN_MEMORY, err);
-	if (rc)
-		return rc;
-	rc = conn_migrate(&fresh, 0, version, err);
-	if (rc)
-		goto out;
-	rc = sqlite3_prepare_v2(fresh.db,
-				"SELECT name FROM sqlite_schema"
-				" WHERE type = 'table'",
-				-1, &want, NULL);
-	if (!rc)
-		rc = sqlite3_prepare_v2(file->db,
-					"SELECT 1 FROM sqlite_schema"
-					" WHERE type = 'table' AND name = ?1",
-					-1, &have, NULL);
-	if (rc) {
-		rc = conn_fail(file, rc, "read", err);
-		goto out;
+	beside(name, path, "", suffixes[JOURNAL]);
+	fd = open(name,
+		  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT)
+		return 0;
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
+		if (fd >= 0)
+			close(fd);
+		return weft_fail(err, -EEXIST,
+				 "'%s' is not a regular file that can be read: "
+				 "move it away, or choose another name",
+				 name);
 	}
-	while (!rc && sqlite3_step(want) == SQLITE_ROW) {
-		sqlite3_bind_value(have, 1, sqlite3_column_value(want, 0));
-		if (sqlite3_step(have) != SQLITE_ROW)
-			rc = fail_damaged(file->path, "a table is missing",
-					  err);
-		sqlite3_reset(have);
-	}
-out:
-	sqlite3_finalize(want);
-	sqlite3_finalize(have);
-	conn_close(&fresh);
-	return rc;
+	is_trap = st.st_size >= (off_t)sizeof(end) &&
+		  pread(fd, end, sizeof(end),
+			st.st_size - (off_t)sizeof(end)) == sizeof(end) &&
+		  !memcmp(end, magic, sizeof(end));
+	close(fd);
+	return is_trap ? weft_fail(err, -EPROTO,
+				   "'%s' names another file, which weft never "
+				   "does: move it away, or choose another name",
+				   name)
+		       : 0;
 }
 
-/*
- * Look inside the file without changing it. A trigger would run with our
- * rights on what we write, and we never make one.
- */
+/* Look inside the file without changing it. */
 static int inspect(const char *path, struct weft_err *err)
 {
 	struct conn conn;
 	char name[PATH_MAX];
-	int64_t version, triggers;
+	int64_t version;
 	int rc;
 
+	rc = check_journal(path, err);
+	if (rc)
+		return rc;
 	/* Only a writer can roll a journal back: file_recover() comes first. */
 	if (size_of(beside(name, path, "", suffixes[JOURNAL])))
 		return 0;
@@ -267,14 +268,7 @@ static int inspect(const char *path, struct weft_err *err)
 	if (!rc && version > STORE_SCHEMA_VERSION)
 		rc = fail_newer(path, version, err);
 	if (!rc)
-		rc = conn_int(&conn,
-			      "SELECT count(*) FROM sqlite_schema"
-			      " WHERE type = 'trigger'",
-			      &triggers, err);
-	if (!rc && triggers)
-		rc = fail_damaged(path, "it has triggers", err);
-	if (!rc)
-		rc = check_tables(&conn, version, err);
+		rc = schema_check(conn.db, path, (int)version, err);
 	conn_close(&conn);
 	return rc;
 }

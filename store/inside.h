@@ -149,8 +149,8 @@ void bind_text_or_empty(sqlite3_stmt *stmt, int column, const char *text,
 void bind_if(sqlite3_stmt *stmt, int column, bool is_there, uint64_t value);
 
 /* Make the views anew; sample reads the tail unless the file is closed. */
-int seal_make_views(struct store *st, bool has_tail,
-		    struct weft_err *err) MUST_CHECK;
+int schema_make_views(const struct conn *conn, bool has_tail,
+		      struct weft_err *err) MUST_CHECK;
 
 /* Move the tail into sample_sealed, in transactions of their own. */
 int seal_tail(struct store *st, struct weft_err *err) MUST_CHECK;

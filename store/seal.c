@@ -11,27 +11,6 @@
 
 #include "store/inside.h"
 
-int seal_make_views(struct store *st, bool has_tail, struct weft_err *err)
-{
-	int rc;
-
-	rc = conn_exec(&st->conn, "DROP VIEW IF EXISTS sample", err);
-	if (rc)
-		return rc;
-	/* The plain form lets every query use the indexes: SQLite 3.40 does
-	 * not push an aggregate into UNION ALL. */
-	rc = conn_exec(&st->conn,
-		       has_tail ? "CREATE VIEW sample AS\n"
-				  "  -- detail, all of it: sealed and newest\n"
-				  "  SELECT * FROM sample_sealed UNION ALL\n"
-				  "  SELECT * FROM sample_tail"
-				: "CREATE VIEW sample AS\n"
-				  "  -- detail, all of it\n"
-				  "  SELECT * FROM sample_sealed",
-		       err);
-	return rc ? rc : conn_exec(&st->conn, store_views_text, err);
-}
-
 static const char drop_indexes[] = "DROP INDEX IF EXISTS sample_trace;"
 				   "DROP INDEX IF EXISTS sample_stack;"
 				   "DROP INDEX IF EXISTS sample_time;";
@@ -165,7 +144,7 @@ int seal_finish(struct store *st, struct weft_err *err)
 	rc = conn_begin(&st->conn, err);
 	if (rc)
 		return rc;
-	rc = seal_make_views(st, st->tail_rows != 0, err);
+	rc = schema_make_views(&st->conn, st->tail_rows != 0, err);
 	if (!rc)
 		rc = conn_exec(&st->conn,
 			       "DROP INDEX IF EXISTS stack_node_identity;"

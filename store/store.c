@@ -8,6 +8,7 @@
 
 #include "store/file.h"
 #include "store/inside.h"
+#include "store/schema.h"
 
 int store_stmt(struct store *st, enum store_sql which, sqlite3_stmt **out,
 	       struct weft_err *err)
@@ -205,7 +206,7 @@ static int begin_recording(struct store *st, const struct store_opts *opts,
 			       words->context_status, words->n_context_status,
 			       err);
 	if (!rc)
-		rc = seal_make_views(st, true, err);
+		rc = schema_make_views(&st->conn, true, err);
 	if (!rc)
 		rc = conn_commit(&st->conn, err);
 	if (rc)
@@ -293,6 +294,9 @@ static int attach(struct store *st, const struct store_opts *opts,
 	rc = configure(st, err);
 	if (!rc)
 		rc = conn_int(&st->conn, "PRAGMA user_version", &version, err);
+	/* Again: what was in a journal is only there now. */
+	if (!rc && !is_new && !st->in_memory)
+		rc = schema_check(st->conn.db, st->path, (int)version, err);
 	if (!rc)
 		rc = conn_migrate(&st->conn, version, STORE_SCHEMA_VERSION,
 				  err);

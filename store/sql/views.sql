@@ -28,7 +28,8 @@
 DROP VIEW IF EXISTS frame_text;
 CREATE VIEW frame_text AS
   -- the words for a frame: name = of its innermost function; folded = of all
-  -- that were inlined there, outermost first
+  -- that were inlined there, outermost first. No path is longer than 4096 bytes,
+  -- except in a file that was made to cost time
   SELECT
     frame_id, in_kernel, binary,
     ifnull((
@@ -47,15 +48,18 @@ CREATE VIEW frame_text AS
   FROM (
     SELECT
       f.id AS frame_id, f.in_kernel, b.path AS binary,
-      '[' || ifnull(nullif(trim(substr(b.path, 1 + length(
-        rtrim(b.path, replace(b.path, '/', '')))), '[]'), ''), b.kind)
+      '[' || ifnull(nullif(trim(substr(b.tail, 1 + length(
+        rtrim(b.tail, replace(b.tail, '/', '')))), '[]'), ''), b.kind)
         || printf('+0x%x]', f.address) AS unnamed,
       iif(f.in_kernel, '_[k]', '') AS suffix
-    FROM frame f JOIN binary b ON b.id = f.binary_id) place;
+    FROM frame f
+    JOIN (SELECT id, path, kind, substr(path, -4096) AS tail FROM binary) b
+      ON b.id = f.binary_id) place;
 
 DROP VIEW IF EXISTS stack_frame;
 CREATE VIEW stack_frame AS
-  -- the frames of a stack, unfolded from the tree; position 0 = leaf
+  -- the frames of a stack, unfolded from the tree; position 0 = leaf. No stack
+  -- has more than 1024, whatever a file says
   SELECT s.id AS stack_id, up.key AS position, up.value AS frame_id
   FROM stack s, json_each((
     WITH RECURSIVE caller(parent_id, frame_id, height) AS (
@@ -64,7 +68,7 @@ CREATE VIEW stack_frame AS
       UNION ALL
       SELECT n.parent_id, n.frame_id, c.height + 1
         FROM caller c JOIN stack_node n ON n.id = c.parent_id
-       WHERE c.height < s.depth)
+       WHERE c.height < min(s.depth, 1024))
     SELECT '[' || ifnull(group_concat(frame_id), '') || ']' FROM caller)) up;
 
 DROP VIEW IF EXISTS stack_function;
@@ -118,8 +122,8 @@ CREATE VIEW stack_text AS
                                 WHERE f.frame_id = n.frame_id)
                               || ';' || c.folded, c.height + 1
             FROM caller c JOIN stack_node n ON n.id = c.parent_id
-           WHERE c.height < s.depth)
-        SELECT folded FROM caller WHERE height = s.depth)
+           WHERE c.height < min(s.depth, 1024))
+        SELECT folded FROM caller WHERE height = min(s.depth, 1024))
     END AS folded
   FROM stack s;
 
