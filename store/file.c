@@ -20,7 +20,7 @@
 
 #include "store/conn.h"
 #include "store/file.h"
-#include "store/lock.h"
+#include "store/owner.h"
 #include "store/schema.h"
 #include "store/store.h"
 
@@ -56,6 +56,14 @@ char *file_resolve(const char *path, struct weft_err *err)
 	struct stat st;
 
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+		if (owner_is_public_place(path)) {
+			weft_fail(err, -EEXIST,
+				  "'%s' is a symbolic link in a directory that "
+				  "everybody may write to: name the file that "
+				  "it leads to",
+				  path);
+			return NULL;
+		}
 		resolved = realpath(path, NULL);
 		if (!resolved)
 			weft_fail(err, -errno,
@@ -182,13 +190,14 @@ static int probe(const char *path, bool *is_there, struct weft_err *err)
 	if (fd < 0)
 		return weft_fail(err, -errno, "cannot open '%s': %s", path,
 				 strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		rc = weft_fail(err, -EEXIST,
-			       "'%s' is not a regular file: choose another "
-			       "name",
-			       path);
+	if (fstat(fd, &st)) {
+		rc = weft_fail(err, -errno, "cannot look at '%s': %s", path,
+			       strerror(errno));
 		goto out;
 	}
+	rc = owner_check(path, &st, err);
+	if (rc)
+		goto out;
 	n = pread(fd, header, sizeof(header), 0);
 	if (n < 0)
 		rc = weft_fail(err, -errno, "cannot read '%s': %s", path,
@@ -361,7 +370,7 @@ static int create(const char *path, char fresh[PATH_MAX], struct weft_err *err)
 	if (fd < 0)
 		return weft_fail(err, -errno, "cannot create '%s': %s", fresh,
 				 strerror(errno));
-	lock_give_to_user(fd);
+	owner_give_to_user(fd);
 	close(fd);
 	rc = build(fresh, err);
 	if (rc)

@@ -8,21 +8,7 @@
 #include <unistd.h>
 
 #include "store/lock.h"
-
-void lock_give_to_user(int fd)
-{
-	const char *uid_text = getenv("SUDO_UID");
-	const char *gid_text = getenv("SUDO_GID");
-	uint64_t uid, gid;
-
-	if (geteuid() != 0 || !uid_text || !gid_text ||
-	    weft_parse_u64(uid_text, 0, UINT32_MAX - 1, &uid) ||
-	    weft_parse_u64(gid_text, 0, UINT32_MAX - 1, &gid))
-		return;
-	/* Where the file system has no owners, root's file is still a file. */
-	if (fchown(fd, (uid_t)uid, (gid_t)gid))
-		return;
-}
+#include "store/owner.h"
 
 /* Say what is wrong with the directory of path, if that is what is wrong. */
 static int fail_to_create(const char *path, int code, struct weft_err *err)
@@ -57,20 +43,38 @@ static bool is_still_there(const struct lock *lock)
 	       by_fd.st_dev == by_name.st_dev && by_fd.st_ino == by_name.st_ino;
 }
 
+/* One that we did not make is anybody's: it is not given to anyone. */
+static int open_or_make(struct lock *lock, const char *path,
+			struct weft_err *err)
+{
+	const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+	struct stat st;
+
+	lock->fd = open(lock->path, flags | O_CREAT | O_EXCL, 0600);
+	if (lock->fd >= 0) {
+		owner_give_to_user(lock->fd);
+		return 0;
+	}
+	if (errno == EEXIST)
+		lock->fd = open(lock->path, flags | O_CREAT, 0600);
+	if (lock->fd < 0)
+		return fail_to_create(path, -errno, err);
+	if (fstat(lock->fd, &st))
+		return weft_fail(err, -errno, "cannot look at '%s': %s",
+				 lock->path, strerror(errno));
+	return owner_check(lock->path, &st, err);
+}
+
 static int take(struct lock *lock, const char *path, struct weft_err *err)
 {
 	struct flock whole = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	int code;
+	int code, rc;
 
-	lock->fd = open(lock->path,
-			O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-			0600);
-	if (lock->fd < 0)
-		return fail_to_create(path, -errno, err);
-	if (fcntl(lock->fd, F_OFD_SETLK, &whole) == 0) {
-		lock_give_to_user(lock->fd);
+	rc = open_or_make(lock, path, err);
+	if (rc)
+		return rc;
+	if (fcntl(lock->fd, F_OFD_SETLK, &whole) == 0)
 		return 0;
-	}
 	code = -errno;
 	if (code == -EAGAIN || code == -EACCES)
 		return weft_fail(err, -EBUSY,

@@ -27,7 +27,4 @@ int lock_open(struct lock **out, const char *path,
 /* Remove the lock file and give the lock up. Accepts NULL. */
 void lock_close(struct lock *lock);
 
-/* Give a new file to the user who called sudo; no effect without sudo. */
-void lock_give_to_user(int fd);
-
 #endif

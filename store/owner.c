@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <libgen.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "store/owner.h"
+
+static bool find_user(uid_t *uid, gid_t *gid)
+{
+	const char *uid_text = getenv("SUDO_UID");
+	const char *gid_text = getenv("SUDO_GID");
+	uint64_t user, group;
+
+	if (geteuid() != 0 || !uid_text || !gid_text ||
+	    weft_parse_u64(uid_text, 0, UINT32_MAX - 1, &user) ||
+	    weft_parse_u64(gid_text, 0, UINT32_MAX - 1, &group))
+		return false;
+	*uid = (uid_t)user;
+	*gid = (gid_t)group;
+	return true;
+}
+
+void owner_give_to_user(int fd)
+{
+	uid_t uid;
+	gid_t gid;
+
+	/* Where the file system has no owners, root's file is still a file. */
+	if (find_user(&uid, &gid) && fchown(fd, uid, gid))
+		return;
+}
+
+static bool is_ours(const struct stat *file)
+{
+	uid_t uid;
+	gid_t gid;
+
+	return !file->st_uid || file->st_uid == geteuid() ||
+	       (find_user(&uid, &gid) && file->st_uid == uid);
+}
+
+bool owner_is_public_place(const char *path)
+{
+	char *copy = strdup(path);
+	struct stat st;
+	bool is_public;
+
+	/* What cannot be told apart is the less safe of both. */
+	is_public = !copy || stat(dirname(copy), &st) || st.st_mode & S_IWOTH;
+	free(copy);
+	return is_public;
+}
+
+int owner_check(const char *path, const struct stat *file, struct weft_err *err)
+{
+	if (!S_ISREG(file->st_mode))
+		return weft_fail(err, -EEXIST,
+				 "'%s' is not a regular file: choose another "
+				 "name",
+				 path);
+	if (!owner_is_public_place(path))
+		return 0;
+	if (!is_ours(file))
+		return weft_fail(err, -EEXIST,
+				 "'%s' is of another user (%u), in a directory "
+				 "that everybody may write to: choose another "
+				 "place",
+				 path, file->st_uid);
+	/* 0: it was removed meanwhile; who holds a lock does that. */
+	if (file->st_nlink > 1)
+		return weft_fail(err, -EEXIST,
+				 "'%s' has another name, too (a hard link), in "
+				 "a directory that everybody may write to: "
+				 "choose another place",
+				 path);
+	return 0;
+}
