@@ -210,29 +210,6 @@ circles() {
 	has out '^ *1 +1024$'
 }
 
-# Names of a mebibyte, each for many frames.
-huge() {
-	each "UPDATE binary SET path = id || replace(hex(zeroblob(250000)), '0', 'ab');
-		UPDATE function SET name = name || hex(zeroblob(500000));
-		DELETE FROM frame_function;
-		INSERT INTO frame SELECT 1000 + n, (SELECT min(id) FROM binary), 1000000 + n, 0, 0 FROM (
-		  WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL
-		    SELECT n + 1 FROM t WHERE n < 2000) SELECT n FROM t);
-		UPDATE process SET comm = hex(zeroblob(500000));"
-}
-
-# Statistics that lie, and two tables on the same page.
-plans() {
-	each "ANALYZE; UPDATE sqlite_stat1 SET stat = '9223372036854775807 1 1 1';
-		INSERT INTO sqlite_stat1 VALUES ('stack_node', NULL, '0');"
-	each "PRAGMA writable_schema = ON;
-		UPDATE sqlite_schema SET rootpage = (SELECT rootpage
-		  FROM sqlite_schema WHERE name = 'stack_count')
-		 WHERE name = 'stack_total';
-		UPDATE sqlite_schema SET rootpage = (SELECT rootpage
-		  FROM sqlite_schema WHERE name = 'binary') WHERE name = 'function';"
-}
-
 # A version that is another's tables', and below all.
 versions() {
 	local version
@@ -242,43 +219,6 @@ versions() {
 	done
 	refused "it has no schema" "PRAGMA user_version = 0"
 	refused "it has no schema" "PRAGMA user_version = -2147483648"
-}
-
-# A log or journal beside it that is not its own, and what is no file.
-beside() {
-	recording bad.db
-	head -c 100000 /dev/urandom >bad.db-wal
-	ends "$weft" top -i bad.db
-	expect 0
-	rm -f bad.db-wal bad.db-shm
-	mkfifo bad.db-wal
-	ends "$weft" top -i bad.db
-	rm bad.db-wal
-	mkdir bad.db-journal
-	ends "$weft" top -i bad.db
-}
-
-# SQLite deletes the file that a journal names as the one above it, if no file
-# that is named in it has a journal: that could be any file.
-journal() {
-	[ -n "$writers" ] || return 0
-	recording bad.db
-	echo "a file of somebody's" >victim
-	python3 - "$PWD/victim" <<-'END'
-	import struct, sys
-	name = sys.argv[1].encode()
-	magic = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
-	head = magic + struct.pack(">IIIII", 0, 0, 1, 512, 4096)
-	open("bad.db-journal", "wb").write(head.ljust(512, b"\0")
-	    + struct.pack(">I", 0x40000000 // 4096 + 1) + name
-	    + struct.pack(">II", len(name), sum(name)) + magic)
-	END
-	cp bad.db-journal kept
-	ends "$weft" symbolize -i bad.db
-	expect 1
-	has err "bad.db-journal' names another file"
-	cmp bad.db-journal kept
-	[ -e victim ]
 }
 
 it "endless views of our names are not used" views
@@ -309,8 +249,4 @@ it "numbers that are none" numbers
 it "times that are none" times
 it "NULL and text where a number is due" nulls
 it "circles, and depths without end" circles
-it "names of a mebibyte" huge
-it "plans that mislead, tables on one page" plans
-it "files beside it" beside
-it "a journal that names another file" journal
 finish
