@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 # weft (reads), weft-record (records), weft-symbolize (names what a recording
 # has no name for), weft-import (adds spans), weft-doctor (says what stands in the
-# way), weft-list (what can be recorded); all in build/.
+# way), weft-list (what can be recorded), weft-gc (lets go what is old); all in
+# build/.
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
@@ -46,7 +47,7 @@ QUERY := $(call objects,query) $(B)/gen/query_sql.o $(B)/gen/pprof.pb-c.o \
 include query/flame/flame.mk
 
 # Those of the collector's that do not record: NAME_main.c makes weft-NAME.
-BESIDE := weft-symbolize weft-import weft-doctor weft-list
+BESIDE := weft-symbolize weft-import weft-doctor weft-list weft-gc
 PROGRAMS := weft weft-record $(BESIDE)
 
 all: $(PROGRAMS:%=$(B)/%) publisher

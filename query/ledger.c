@@ -27,6 +27,9 @@ static const struct {
 	{ "lost_ring_full", "detail: no room, raise --ring-size" },
 	{ "lost_ring_busy", "detail: the ring was locked" },
 	{ "lost_discarded", "detail dropped: the file was too slow" },
+	{ "expired", "detail samples that went because they were old, see weft "
+		     "gc" },
+	{ "expired_counts", "samples that shape no longer has: they were old" },
 	{ "stack_lost", "samples without stack: raise --max-stacks" },
 	{ "stack_over_share",
 	  "of them, those of processes that used as much of "
@@ -206,6 +209,8 @@ int ledger_load(struct ledger *l, struct db *db, const struct range *r,
 	l->detail_lost = ledger_count(l, "lost_ring_full") +
 			 ledger_count(l, "lost_ring_busy") +
 			 ledger_count(l, "lost_discarded");
+	l->counts_expired = ledger_count(l, "expired_counts");
+	l->detail_expired = ledger_count(l, "expired");
 	return 0;
 }
 
@@ -290,6 +295,26 @@ static size_t describe_not_run(const struct ledger *l, char *out, size_t size)
 	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
+/* What has gone since is no loss of the recording, but a report lacks it. */
+static size_t describe_expired(const struct ledger *l, char *out, size_t size)
+{
+	struct figure shape, detail;
+	int n;
+
+	if (!l->counts_expired && !l->detail_expired)
+		return 0;
+	n = snprintf(
+		out, size,
+		"expired: %s of the samples (%.3g %%), %s of the detail "
+		"samples (%.3g %%); what is said of requests, threads and "
+		"times is of the rest",
+		figure_count(&shape, (double)l->counts_expired),
+		100 * share(l->counts_expired, ledger_count(l, "counted")),
+		figure_count(&detail, (double)l->detail_expired),
+		100 * share(l->detail_expired, ledger_count(l, "selected")));
+	return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
+}
+
 bool ledger_describe_loss(const struct ledger *l, char *out, size_t size)
 {
 	struct figure shape, detail;
@@ -297,6 +322,11 @@ bool ledger_describe_loss(const struct ledger *l, char *out, size_t size)
 
 	*out = '\0';
 	n = describe_not_run(l, out, size);
+	if (n && n + 1 < size && (l->counts_expired || l->detail_expired)) {
+		out[n++] = '\n';
+		out[n] = '\0';
+	}
+	n += describe_expired(l, out + n, size - n);
 	if (!l->shape_lost && !l->detail_lost)
 		return n > 0;
 	snprintf(out + n, size - n,

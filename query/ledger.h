@@ -17,7 +17,8 @@ struct ledger_entry {
 	bool is_measured; /* in each interval of the range that has the entry */
 };
 
-/* How much more was selected than stored in an interval. */
+/* How much more was selected than stored in an interval. What has expired was
+ * stored: of a trace whose samples are still there, all are. */
 struct ledger_factor {
 	int64_t interval_id;
 	double factor;
@@ -33,6 +34,7 @@ struct ledger {
 	uint64_t timer_due;   /* what the timers themselves counted */
 	uint64_t shape_lost;  /* firings that no stack stands for */
 	uint64_t detail_lost; /* selected, but not stored */
+	uint64_t counts_expired, detail_expired; /* stored, but gone since */
 };
 
 /* On success ledger_release() frees what l holds. */

@@ -7,15 +7,20 @@ WHERE l.event_id = ?1 AND l.interval_id BETWEEN ?2 AND ?3
 GROUP BY l.entry_id ORDER BY l.entry_id;
 
 -- name: ledger_factors
--- Intervals in which fewer samples were stored than selected.
-SELECT s.interval_id, s.count * 1.0 / nullif(t.count, 0)
+-- Intervals in which fewer samples were stored than selected. What has expired
+-- since was stored, too.
+SELECT s.interval_id,
+       s.count * 1.0 / nullif(t.count + ifnull(x.count, 0), 0)
 FROM ledger_row s
 JOIN ledger_row t ON t.interval_id = s.interval_id
   AND t.event_id = s.event_id
   AND t.entry_id = (SELECT id FROM ledger_entry WHERE name = 'stored')
+LEFT JOIN ledger_row x ON x.interval_id = s.interval_id
+  AND x.event_id = s.event_id
+  AND x.entry_id = (SELECT id FROM ledger_entry WHERE name = 'expired')
 WHERE s.entry_id = (SELECT id FROM ledger_entry WHERE name = 'selected')
   AND s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
-  AND s.count > t.count
+  AND s.count > t.count + ifnull(x.count, 0)
 ORDER BY s.interval_id;
 
 -- name: ledger_cpus

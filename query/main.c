@@ -35,6 +35,7 @@ static const struct command {
 	  NULL },
 	{ "symbolize", "name what has no name yet", NULL, "weft-symbolize" },
 	{ "import-spans", "add the spans of requests", NULL, "weft-import" },
+	{ "gc", "let go what is old, keep what is pinned", NULL, "weft-gc" },
 	{ "export", "stacks for other tools", cmd_export, NULL },
 	{ "doctor", "what stands in the way, and what to do", NULL,
 	  "weft-doctor" },

@@ -139,6 +139,9 @@ void report_json(const struct report *r, struct json *j, const char *name)
 		 (int64_t)ledger_count(&r->ledger, "counted"));
 	json_real(j, "shape_loss_share", ledger_shape_loss(&r->ledger));
 	json_real(j, "detail_loss_share", ledger_detail_loss(&r->ledger));
+	json_int(j, "expired_samples", (int64_t)r->ledger.counts_expired);
+	json_int(j, "expired_detail_samples",
+		 (int64_t)r->ledger.detail_expired);
 }
 
 double report_ns_each(const struct report *r)

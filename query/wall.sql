@@ -11,10 +11,11 @@ SELECT e.name, e.tau_ns, ifnull(sum(s.n), 0), total(s.estimate * s.factor),
        max(s.last_ns)
 FROM event e LEFT JOIN (
   SELECT g.*, ifnull((
-    SELECT chosen.count * 1.0 / nullif(stored.count, 0)
-      FROM ledger chosen JOIN ledger stored USING (interval_id, event_id)
-     WHERE chosen.interval_id = g.interval_id AND chosen.event_id = g.event_id
-       AND chosen.entry = 'selected' AND stored.entry = 'stored'), 1) AS factor
+    SELECT nullif(total(iif(entry = 'selected', count, 0)), 0)
+           / nullif(total(iif(entry IN ('stored', 'expired'), count, 0)), 0)
+      FROM ledger l
+     WHERE l.interval_id = g.interval_id AND l.event_id = g.event_id
+       AND entry IN ('selected', 'stored', 'expired')), 1) AS factor
   FROM (
     SELECT event_id, interval_id, count(*) AS n,
            sum(weight * value) AS estimate,

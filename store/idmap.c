@@ -141,3 +141,14 @@ void idmap_drop_from(struct idmap *map, int64_t first)
 			take_out(map, i);
 	}
 }
+
+void idmap_drop_if(struct idmap *map, bool (*is_gone)(void *ctx, int64_t id),
+		   void *ctx)
+{
+	size_t i;
+
+	for (i = 0; i < map->size; i++) {
+		while (map->slot[i].id && is_gone(ctx, map->slot[i].id))
+			take_out(map, i);
+	}
+}

@@ -39,6 +39,10 @@ int idmap_add(struct idmap *map, struct idmap_key key, int64_t id) MUST_CHECK;
 /* Forget every id that is at least first. Takes no memory. */
 void idmap_drop_from(struct idmap *map, int64_t first);
 
+/* Forget every id of which is_gone() says so. Takes no memory. */
+void idmap_drop_if(struct idmap *map, bool (*is_gone)(void *ctx, int64_t id),
+		   void *ctx);
+
 /* Forget all and give memory back. */
 void idmap_clear(struct idmap *map);
 

@@ -61,8 +61,12 @@ struct store {
 	struct stack_rows stack_rows;
 	int64_t next_sample;
 	uint64_t tail_rows, sealed_rows;
-	uint64_t tail_limit; /* rows at which the tail is sealed */
-	bool sort_in_memory; /* no place for temporary files */
+	uint64_t tail_limit;         /* rows at which the tail is sealed */
+	bool sort_in_memory;         /* no place for temporary files */
+	struct retention *retention; /* owned; NULL until something goes */
+	uint64_t sweep_after; /* rows that go before a sweep, while recorded */
+	bool is_trial;        /* all is undone in the end */
+	bool is_to_compact;   /* when it is closed */
 };
 
 /* A statement, prepared once. Borrowed from the store. */
@@ -85,6 +89,27 @@ struct interned {
 	int64_t *process, *thread, *binary, *frame, *stack; /* owned */
 	int64_t *attribute; /* owned; of shape_attribute, 0: not in counts */
 };
+
+void retention_free(struct retention *r);
+
+/* A sweep reads all that there is: so many rows have to have gone. */
+enum {
+	SWEEP_AFTER = 100000
+};
+
+/* What a sweep (store/sweep.c) marks. */
+enum sweep_kind {
+	SWEEP_NODE, /* also stands for the stack that ends there */
+	SWEEP_FRAME,
+	SWEEP_THREAD,
+	SWEEP_PROCESS,
+	SWEEP_KEY,
+	SWEEP_KINDS,
+	SWEEP_COLUMNS = 4 /* of a row that refers to them */
+};
+
+/* A batch refers to a row: a sweep that is under way leaves it. */
+void sweep_saw(struct store *st, enum sweep_kind kind, int64_t id);
 
 /* Clear what has no room for the batch. Outside of a transaction. */
 int intern_make_room(struct store *st, const struct store_batch *batch,

@@ -14,9 +14,9 @@
  * (parent, frame) makes the file bigger, until there are more nodes than are
  * remembered: then one is made, and dropped on close.
  *
- * Ids are dealt from counters, and rows are never deleted while a store is
- * open. So a transaction that failed is forgotten by forgetting all ids from
- * where the counters stood before it.
+ * Ids are dealt from counters, and none twice while a store is open. So a
+ * transaction that failed is forgotten by forgetting all ids from where the
+ * counters stood before it. Who deletes rows (store/sweep.c) forgets theirs.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,6 +88,7 @@ static int intern_processes(struct store *st, const struct store_batch *b,
 		sqlite3_bind_int64(find, 3, (int64_t)p->start_ns);
 		sqlite3_bind_int64(find, 4, p->exec_seq);
 		rc = store_find(st, find, &id[i], err);
+		sweep_saw(st, SWEEP_PROCESS, id[i]);
 	}
 	return rc;
 }
@@ -117,6 +118,7 @@ static int intern_threads(struct store *st, const struct store_batch *b,
 		sqlite3_bind_int64(find, 2, t->tid);
 		sqlite3_bind_int64(find, 3, (int64_t)t->start_ns);
 		rc = store_find(st, find, &id[i], err);
+		sweep_saw(st, SWEEP_THREAD, id[i]);
 	}
 	return rc;
 }
@@ -171,9 +173,9 @@ static struct idmap_key frame_key(int64_t binary_id,
 				     frame->address } };
 }
 
-static int intern_frame(struct store *st, int64_t binary_id,
-			const struct store_frame *frame, int64_t *out,
-			struct weft_err *err)
+static int find_frame(struct store *st, int64_t binary_id,
+		      const struct store_frame *frame, int64_t *out,
+		      struct weft_err *err)
 {
 	struct idmap_key key = frame_key(binary_id, frame);
 	sqlite3_stmt *stmt;
@@ -210,6 +212,17 @@ static int intern_frame(struct store *st, int64_t binary_id,
 		return rc;
 	st->frame.next++;
 	return remember(st, &st->frame, key, *out, err);
+}
+
+static int intern_frame(struct store *st, int64_t binary_id,
+			const struct store_frame *frame, int64_t *out,
+			struct weft_err *err)
+{
+	int rc = find_frame(st, binary_id, frame, out, err);
+
+	if (!rc)
+		sweep_saw(st, SWEEP_FRAME, *out);
+	return rc;
 }
 
 static struct idmap_key node_key(int64_t parent_id, int64_t frame_id)
@@ -320,6 +333,7 @@ static int intern_stack(struct store *st, const struct store_batch *b,
 				 &node, err);
 		if (rc)
 			return rc;
+		sweep_saw(st, SWEEP_NODE, node);
 	}
 	*out = node;
 	/* Roots have numbers at or below 0; their stacks are few. */

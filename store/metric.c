@@ -97,6 +97,7 @@ static int find_key(struct store *st, const struct store_batch *b,
 	sqlite3_bind_int64(find, 1, metric_id);
 	bind_key(find, b, id, key);
 	rc = store_find(st, find, out, err);
+	sweep_saw(st, SWEEP_KEY, *out);
 	if (rc || *out)
 		return rc;
 	sqlite3_bind_int64(add, 1, metric_id);

@@ -267,6 +267,7 @@ static void destroy(struct store *st)
 	free(st->ledger_entry_id);
 	free(st->metric_has_value);
 	free(st->metric_has_extremes);
+	retention_free(st->retention);
 	free(st->path);
 	free(st);
 }
@@ -332,6 +333,7 @@ static int open_store(struct store **out, const struct store_opts *opts,
 	st->n_walk_ends = opts->words.n_walk_end;
 	st->next_sample = 1;
 	st->tail_limit = STORE_TAIL_ROWS;
+	st->sweep_after = SWEEP_AFTER;
 	init_memory(&st->node, MAX_NODES);
 	init_memory(&st->frame, MAX_FRAMES);
 	init_memory(&st->trace, MAX_TRACES);
@@ -479,6 +481,10 @@ static int leave_log(struct store *st, struct weft_err *err)
 	if (rc)
 		return rc;
 	rc = conn_exec(&st->conn, "PRAGMA journal_mode = DELETE", NULL);
+	if (!rc && st->is_to_compact)
+		return conn_exec(&st->conn,
+				 "PRAGMA auto_vacuum = INCREMENTAL; VACUUM",
+				 err);
 	if (!rc || rc == -EBUSY)
 		return 0;
 	/* A journal may be left, which who only reads could not undo. */
@@ -488,6 +494,16 @@ static int leave_log(struct store *st, struct weft_err *err)
 	return file_recover(st->path, NULL) ? rc : 0;
 }
 
+static int finish(struct store *st, uint64_t ended_ns, struct weft_err *err)
+{
+	int rc = st->is_amended ? drop_unused_functions(st, err)
+				: end_recording(st, ended_ns, err);
+
+	if (!rc)
+		rc = seal_tail(st, err);
+	return rc ? rc : seal_finish(st, err);
+}
+
 int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err)
 {
 	int rc, rc_leave;
@@ -495,12 +511,8 @@ int store_close(struct store *st, uint64_t ended_ns, struct weft_err *err)
 	if (!st)
 		return 0;
 	/* Each step leaves a file that can be read: go as far as it goes. */
-	rc = st->is_amended ? drop_unused_functions(st, err)
-			    : end_recording(st, ended_ns, err);
-	if (!rc)
-		rc = seal_tail(st, err);
-	if (!rc)
-		rc = seal_finish(st, err);
+	rc = st->is_trial ? 0 : finish(st, ended_ns, err);
+	conn_rollback(&st->conn); /* of a trial */
 	rc_leave = st->in_memory ? 0 : leave_log(st, err);
 	destroy(st);
 	return rc ? rc : rc_leave;

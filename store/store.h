@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 7
+#define STORE_SCHEMA_VERSION 8
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 
@@ -105,7 +105,8 @@ int store_open(struct store **out, const struct store_opts *opts,
  * Open a weft file that is there, to change its names or add spans: no
  * recording is added. Lock, refusals and migration as store_open() with
  * append; errors too, and -ENOENT. Then only store_each_frame(),
- * store_replace_names(), store_write_spans() and store_close() may be called.
+ * store_replace_names(), store_write_spans(), store_close() and what is in
+ * store/retention.h may be called.
  */
 int store_open_to_amend(struct store **out, const char *path,
 			struct weft_err *err) MUST_CHECK;

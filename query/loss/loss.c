@@ -27,6 +27,8 @@ enum term {
 	LOST_RING_BUSY,
 	LOST_DISCARDED,
 	IN_SAMPLE,
+	EXPIRED,
+	EXPIRED_COUNTS,
 	TERM_COUNT
 };
 
@@ -48,6 +50,8 @@ static const char *const term_words[TERM_COUNT] = {
 	"lost_ring_busy",
 	"lost_discarded",
 	"rows of sample",
+	"expired",
+	"expired_counts",
 };
 
 static const struct identity {
@@ -58,10 +62,12 @@ static const struct identity {
 	{ DUE, { FIRED, NOT_RUN }, 2 },
 	{ FIRED, { COUNTED, FILTERED, IDLE, LOST_COUNTS_FULL, LOST_BUSY }, 5 },
 	{ COUNTED, { SELECTED, PASSED_OVER }, 2 },
-	{ COUNTED, { IN_STACK_COUNT, LOST_COUNTS_DISCARDED }, 2 },
+	{ COUNTED,
+	  { IN_STACK_COUNT, LOST_COUNTS_DISCARDED, EXPIRED_COUNTS },
+	  3 },
 	{ SELECTED,
-	  { STORED, LOST_RING_FULL, LOST_RING_BUSY, LOST_DISCARDED },
-	  4 },
+	  { STORED, LOST_RING_FULL, LOST_RING_BUSY, LOST_DISCARDED, EXPIRED },
+	  5 },
 	{ STORED, { IN_SAMPLE }, 1 },
 };
 
@@ -119,6 +125,9 @@ static int on_interval(struct books *all, sqlite3_stmt *stmt)
 		.interval_id = sqlite3_column_int64(stmt, 0),
 		.is_known[IN_STACK_COUNT] = true,
 		.is_known[IN_SAMPLE] = true,
+		/* Without these entries nothing has. */
+		.is_known[EXPIRED] = true,
+		.is_known[EXPIRED_COUNTS] = true,
 	};
 	return 0;
 }

@@ -169,6 +169,10 @@ int loss_print(const struct loss *l, size_t rows, struct weft_err *err)
 	       FIGURE(figure_count, (double)ledger->shape_lost),
 	       100 * ledger_detail_loss(ledger),
 	       FIGURE(figure_count, (double)ledger->detail_lost));
+	if (ledger->counts_expired || ledger->detail_expired)
+		printf("expired since: %s samples, %s detail samples\n\n",
+		       FIGURE(figure_count, (double)ledger->counts_expired),
+		       FIGURE(figure_count, (double)ledger->detail_expired));
 	rc = print_checks(l, err);
 	if (rc)
 		return rc;

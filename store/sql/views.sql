@@ -694,6 +694,8 @@ CREATE VIEW metric_loss AS
     sum(i.no_entry) AS no_entry, sum(i.no_return) AS no_return,
     sum(i.calls_full) AS calls_full, sum(i.missed) AS missed,
     sum(i.lost_discarded) AS lost_discarded,
-    sum(i.selected) AS selected, sum(i.lost_exemplars) AS lost_exemplars
+    sum(i.selected) AS selected, sum(i.lost_exemplars) AS lost_exemplars,
+    sum(i.expired) AS expired,
+    sum(i.expired_exemplars) AS expired_exemplars
   FROM metric m JOIN metric_interval i ON i.metric_id = m.id
   GROUP BY m.id;

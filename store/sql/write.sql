@@ -227,8 +227,9 @@ DELETE FROM function
                     WHERE ff.function_id = function.id);
 
 -- name: frame_function_add
+-- A frame that has gone while it was being named gets none.
 INSERT INTO frame_function (frame_id, inline_depth, function_id, line)
-VALUES (?1, ?2, ?3, ?4)
+SELECT ?1, ?2, ?3, ?4 WHERE EXISTS (SELECT 1 FROM frame WHERE id = ?1)
 ON CONFLICT (frame_id, inline_depth) DO NOTHING;
 
 -- name: span_add

@@ -70,7 +70,8 @@ older() {
 # The same of the schemas in between: what came later is not missed.
 between() {
 	recording new
-	recording v4 'DROP TABLE binary_segment; DROP VIEW metric_total;
+	recording v4 'DROP TABLE pin; DROP TABLE binary_segment;
+		DROP VIEW metric_total;
 		DROP VIEW metric_histogram; DROP VIEW metric_loss;
 		DROP VIEW metric_examples; DROP TABLE metric_exemplar;
 		DROP TABLE metric_interval; DROP TABLE metric_bucket;

@@ -23,6 +23,7 @@ installs() {
 	cat >want <<-END
 		bin/weft
 		bin/weft-doctor
+		bin/weft-gc
 		bin/weft-import
 		bin/weft-list
 		bin/weft-record

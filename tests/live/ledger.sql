@@ -21,7 +21,9 @@ SELECT interval_id, event_id,
   total(count) FILTER (WHERE entry = 'lost_ring_busy') AS ring_busy,
   total(count) FILTER (WHERE entry = 'lost_discarded') AS discarded,
   total(count) FILTER (WHERE entry = 'lost_counts_discarded')
-    AS counts_discarded
+    AS counts_discarded,
+  total(count) FILTER (WHERE entry = 'expired') AS expired,
+  total(count) FILTER (WHERE entry = 'expired_counts') AS counts_expired
 FROM ledger GROUP BY 1, 2;
 CREATE TEMP TABLE n_counts AS
 SELECT interval_id, event_id, sum(count) AS n, sum(value) AS value
@@ -36,7 +38,8 @@ SELECT interval_id, event_id,
   total(value) FILTER (WHERE entry IN ('counted', 'filtered', 'idle',
     'lost_counts_full', 'lost_busy')) AS ends,
   total(value) FILTER (WHERE entry IN ('selected', 'passed_over')) AS choices,
-  total(value) FILTER (WHERE entry = 'lost_counts_discarded') AS discarded
+  total(value) FILTER (WHERE entry IN ('lost_counts_discarded',
+    'expired_counts')) AS discarded
 FROM ledger GROUP BY 1, 2;
 CREATE TEMP TABLE value_difference AS
 SELECT v.interval_id,
@@ -49,8 +52,10 @@ SELECT p.interval_id,
   p.due - p.fired - p.not_run AS of_due,
   p.fired - p.counted - p.filtered - p.idle - p.full - p.busy AS of_fired,
   p.counted - p.selected - p.passed_over AS of_choice,
-  p.counted - ifnull(c.n, 0) - p.counts_discarded AS of_counts,
-  p.selected - p.stored - p.ring_full - p.ring_busy - p.discarded AS of_detail,
+  p.counted - ifnull(c.n, 0) - p.counts_discarded
+    - p.counts_expired AS of_counts,
+  p.selected - p.stored - p.ring_full - p.ring_busy - p.discarded
+    - p.expired AS of_detail,
   p.stored - ifnull(s.n, 0) AS of_rows
 FROM pivot p
 LEFT JOIN n_counts c USING (interval_id, event_id)

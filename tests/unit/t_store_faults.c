@@ -8,6 +8,7 @@
  * tries each operation (of memory each of the first 512, then fewer); without
  * it they are tried the less the later they come.
  */
+#include "store/retention.h"
 #include "t_store.h"
 
 #include "fault_vfs.h"
@@ -212,6 +213,143 @@ static void each_piece_of_memory_may_be_refused(void **state)
 				  .stays = true, .is_held = true });
 }
 
+/* ---- letting go */
+
+static const struct store_event timer[] = {
+	{ .name = "timer", .unit = "ns", .requested_hz = 997 },
+};
+static const char *const kept[] = { "counted", "selected", "stored" };
+
+enum {
+	OLD = 12 /* intervals */
+};
+
+/* A file with intervals of a second each, that may all go. */
+static void make_old(void)
+{
+	static const struct store_ledger ledger[] = {
+		{ 0, 0, 13, 1300, true },
+		{ 0, 1, 4, 406, true },
+		{ 0, 2, 4, 406, true },
+	};
+	struct store_opts opts = t_opts("a.db");
+	struct store *st;
+
+	clear();
+	opts.events = timer;
+	opts.n_events = 1;
+	opts.words.ledger_entry = kept;
+	opts.words.n_ledger_entry = ARRAY_LEN(kept);
+	if (store_open(&st, &opts, &err))
+		fail_msg("store_open: %s", err.msg);
+	for (uint64_t i = 0; i < OLD; i++) {
+		t_fill(&b);
+		b.count[1].event = 0;
+		b.batch.ledger = ledger;
+		b.batch.n_ledger = ARRAY_LEN(ledger);
+		b.batch.interval.start_ns = i * 1000000000;
+		b.batch.interval.end_ns = (i + 1) * 1000000000;
+		t_write(st, &b);
+	}
+	t_close(st);
+	if (system("cp a.db old.db"))
+		fail_msg("cannot copy");
+}
+
+/* Steps until nothing is to be done; a step that fails is done again once the
+ * disk is mended. Returns the first failure. */
+static int let_go(bool *is_closed)
+{
+	/* Detail goes, then intervals become one, then its counts go. */
+	struct store_keep keep = { 0, 0, STORE_KEEP_ALL, 40000000000, 0 };
+	struct store_gone gone = { 0 };
+	struct store *st;
+	bool more = true;
+	int rc, first;
+
+	*is_closed = false;
+	first = store_open_to_amend(&st, "a.db", &err);
+	expect_said(first);
+	if (first)
+		return first;
+	fault.is_held = false;
+	while (more) {
+		rc = store_tend(st, &keep, 62000000000, &gone, &more, &err);
+		expect_said(rc);
+		if (!rc)
+			continue;
+		if (!fault.at)
+			fail_msg("%s: a step failed for good: %d",
+				 fault_words[fault.kind], rc);
+		fault.at = 0;
+		first = rc;
+		more = true;
+	}
+	rc = store_close(st, 0, &err);
+	expect_said(rc);
+	*is_closed = !rc;
+	return first ? first : rc;
+}
+
+static void expect_nothing_lost(void)
+{
+	t_expect("a.db", "PRAGMA integrity_check", "ok");
+	t_expect("a.db",
+		 "SELECT (SELECT total(count) FROM stack_count)"
+		 " = (SELECT total(count) FROM stack_total),"
+		 " (SELECT total(count) FROM stack_count) + (SELECT"
+		 " total(count) FROM ledger WHERE entry = 'expired_counts'),"
+		 " (SELECT sum(count) FROM ledger WHERE entry = 'counted'),"
+		 " (SELECT count(*) FROM sample) + (SELECT total(count) FROM"
+		 " ledger WHERE entry = 'expired'),"
+		 " (SELECT count(*) FROM sample) - (SELECT total(count) FROM"
+		 " ledger WHERE entry = 'stored')",
+		 "1|156.0|156|48.0|0.0");
+}
+
+static void let_go_where_each_may_fail(struct fault what)
+{
+	bool all = getenv("FAULTS") && !strcmp(getenv("FAULTS"), "all");
+	int tried = 0, failed = 0;
+	bool is_closed;
+
+	for (what.at = 1;; what.at += 1 + (all ? what.at / 512 : what.at / 2)) {
+		clear();
+		if (system("cp old.db a.db"))
+			fail_msg("cannot copy");
+		fault = what;
+		failed += let_go(&is_closed) != 0;
+		fault.at = 0;
+		expect_nothing_lost();
+		if (!fault.failed)
+			break;
+		tried++;
+		if (!is_closed)
+			assert_int_equal(let_go(&is_closed), 0);
+		t_expect("a.db", "SELECT count(*) FROM sample", "0");
+		expect_nothing_lost();
+	}
+	print_message("# letting go, %s%s: %d tried, %d failed\n",
+		      fault_words[what.kind], what.stays ? " for good" : "",
+		      tried, failed);
+	assert_true(failed > 0);
+}
+
+static void each_operation_of_letting_go_may_fail(void **state)
+{
+	(void)state;
+	make_old();
+	let_go_where_each_may_fail(
+		(struct fault){ FAULT_WRITE, .code = SQLITE_FULL });
+	let_go_where_each_may_fail((struct fault){
+		FAULT_WRITE, .code = SQLITE_FULL, .is_short = true,
+		.stays = true, .is_held = true });
+	let_go_where_each_may_fail(
+		(struct fault){ FAULT_READ, .code = SQLITE_IOERR_READ });
+	let_go_where_each_may_fail((struct fault){
+		FAULT_MEMORY, .code = SQLITE_NOMEM, .is_held = true });
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +360,9 @@ int main(void)
 						enter_place, leave_place),
 		cmocka_unit_test_setup_teardown(
 			each_piece_of_memory_may_be_refused, enter_place,
+			leave_place),
+		cmocka_unit_test_setup_teardown(
+			each_operation_of_letting_go_may_fail, enter_place,
 			leave_place),
 	};
 
