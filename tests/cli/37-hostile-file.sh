@@ -213,7 +213,8 @@ circles() {
 # A version that is another's tables', and below all.
 versions() {
 	local version
-	for version in 1 2 3 4 5; do
+	# Of 5 the tables are the same: there are more, of which nothing is read.
+	for version in 1 2 3 4 6 7; do
 		refused "not as weft makes its files" \
 			"PRAGMA user_version = $version"
 	done

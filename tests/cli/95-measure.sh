@@ -118,7 +118,14 @@ none() {
 	run "$weft" measure
 	expect 4
 	has err 'has no measures; weft record --measure'
-	sqlite3 weft.db 'DROP TABLE metric; PRAGMA user_version = 3'
+	# One that was made before there were any.
+	rm weft.db
+	{
+		cat "$root"/store/sql/schema/00[1-5]*.sql
+		echo "PRAGMA user_version = 5;"
+		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
+		cat "$root/tests/data/small.sql"
+	} | sqlite3 -bail weft.db
 	run "$weft" measure
 	expect 4
 	has err 'has no measures'

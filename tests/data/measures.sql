@@ -31,7 +31,7 @@ INSERT INTO metric_bucket VALUES
   (1, 4, 0, 1), (1, 4, 2, 2), (1, 4, 3, 1), (1, 4, 4, 1);
 INSERT INTO metric_interval
 SELECT i.id, m.id, 60, 50, 4, 3, iif(m.id = 3, 2, 0), 0, 0, 5, 1, 2, 0, 0, 0, 0,
-       0
+       0, 0, 0
 FROM interval i, metric m WHERE i.recording_id = 1;
 -- Examples: of sizes two of one bucket, one with a request; of spread one whose
 -- thread's name is hostile, without.

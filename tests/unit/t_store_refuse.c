@@ -189,7 +189,7 @@ static void a_newer_file_is_refused_and_both_schemas_named(void **state)
 	t_make_recording("a.db");
 	t_change("a.db", "PRAGMA user_version = 99");
 	expect_untouched("a.db", -ENOTSUP,
-			 "'%s/a.db' has schema 99, newer than this weft's (7): "
+			 "'%s/a.db' has schema 99, newer than this weft's (8): "
 			 "use a newer weft, or choose another name");
 }
 
@@ -225,13 +225,15 @@ static void an_altered_file_is_refused_untouched(void **state)
 	t_change("a.db", "CREATE TRIGGER t AFTER INSERT ON interval"
 			 " BEGIN DELETE FROM sample_tail; END");
 	expect_untouched("a.db", -EPROTO,
-			 "'%s/a.db' is damaged (it has triggers): move it "
-			 "away, or choose another name");
+			 "'%s/a.db' is not as weft makes its files (it has "
+			 "triggers): it is damaged, or was made to mislead; "
+			 "`sqlite3` can look into it");
 	t_change("a.db", "DROP TRIGGER t; DROP TABLE sample_tail;"
 			 " CREATE VIEW sample_tail AS SELECT 1");
 	expect_untouched("a.db", -EPROTO,
-			 "'%s/a.db' is damaged (a table is missing): move it "
-			 "away, or choose another name");
+			 "'%s/a.db' is not as weft makes its files (it lacks "
+			 "the table sample_tail): it is damaged, or was made "
+			 "to mislead; `sqlite3` can look into it");
 }
 
 static void a_directory_that_is_not_there_is_named(void **state)

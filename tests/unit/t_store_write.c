@@ -2,12 +2,17 @@
 #include "store/inside.h"
 #include "t_store.h"
 
+#include "store/retention.h"
+
 static struct t_batch b;
 
 static void every_statement_prepares(void **state)
 {
 	struct store *st = t_open("a.db", false);
+	const struct store_keep keep = { .detail_ns = STORE_KEEP_ALL };
+	struct store_gone gone = { 0 };
 	sqlite3_stmt *stmt;
+	bool more;
 	int i;
 
 	(void)state;
@@ -17,6 +22,8 @@ static void every_statement_prepares(void **state)
 				   " stack_node (parent_id, frame_id)",
 				   &err),
 			 0);
+	/* And so are the tables of one step of letting go. */
+	assert_int_equal(store_tend(st, &keep, 0, &gone, &more, &err), 0);
 	for (i = 0; i < STORE_SQL_COUNT; i++) {
 		if (store_stmt(st, i, &stmt, &err))
 			fail_msg("%s: %s", store_sql_name[i], err.msg);
