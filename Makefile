@@ -149,7 +149,8 @@ CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
 	33-many-binaries 35-jit-code 47-notify 63-hostile-context 66-obi \
-	67-precedence 71-by-time 72-truth 82-measure 84-wall 86-same-twice)
+	67-precedence 71-by-time 72-truth 82-measure 84-wall 86-same-twice \
+	90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
@@ -191,7 +192,7 @@ check-long: check
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
-		FAULTS=all $(PROVE) $(B)/tests/t_query_simulation \
+		FAULTS=all SOAK_SECONDS=1800 $(PROVE) $(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
 		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh \

@@ -63,7 +63,7 @@ static void print_help(void)
 	       "(from intervals as recorded to minutes to hours), then what nothing refers to goes,\n"
 	       "and the file gets smaller. Without a rule only the last two happen: nothing is\n"
 	       "lost. What has gone is counted (`weft loss`: expired). A file that is being\n"
-	       "recorded is left alone.\n"
+	       "recorded is left alone: weft record has the same options.\n"
 	       "\n"
 	       "options:\n");
 	option_table_print(rows, ARRAY_LEN(rows), 34);
@@ -299,7 +299,8 @@ static int gc(const struct gc *gc)
 
 	if (rc == -EBUSY) {
 		weft_log(WEFT_ERROR,
-			 "%s; let go what is old when recording has ended",
+			 "%s; weft record itself lets go what is old: "
+			 "--keep-detail, --max-size",
 			 err.msg);
 		return WEFT_EXIT_FAILED;
 	}

@@ -28,6 +28,9 @@ enum {
 	OPT_MAX_STACKS,
 	OPT_RING_SIZE,
 	OPT_MAX_WAL,
+	OPT_KEEP_DETAIL,
+	OPT_KEEP_SHAPE,
+	OPT_MAX_SIZE,
 	OPT_MAX_TABLES,
 	OPT_MEASURE,
 	OPT_MAX_KEYS,
@@ -101,6 +104,9 @@ static const struct option_row rows[] = {
 	  "ring for details, a power of two (default 8M)" },
 	{ OPT_MAX_WAL, "max-wal", "SIZE",
 	  "write-ahead log above which details are discarded (default 64M)" },
+	{ OPT_KEEP_DETAIL, "keep-detail", "TIME", KEEP_DETAIL_HELP },
+	{ OPT_KEEP_SHAPE, "keep-shape", "TIME[,TIME]", KEEP_SHAPE_HELP },
+	{ OPT_MAX_SIZE, "max-size", "SIZE", KEEP_MAX_SIZE_HELP },
 	{ OPT_MAX_TABLES, "max-tables", "SIZE",
 	  "kernel memory for unwind tables, taken as files need them (default 256M)" },
 	{ OPT_MEASURE, "measure", "TEXT",
@@ -323,6 +329,19 @@ static const char *take(int id, const char *value, struct record_opts *o)
 				       &o->max_wal_bytes)
 			       ? "--max-wal takes a size of at least 1M"
 			       : NULL;
+	case OPT_KEEP_DETAIL:
+		return keep_parse_time(value, &o->keep.detail_ns)
+			       ? "--keep-detail takes a time, as 24h"
+			       : NULL;
+	case OPT_KEEP_SHAPE:
+		return keep_parse_shape(value, &o->keep)
+			       ? "--keep-shape takes up to three times in ascending order, as 24h,30d"
+			       : NULL;
+	case OPT_MAX_SIZE:
+		return weft_parse_size(value, 1 << 20, 1ULL << 50,
+				       &o->keep.max_bytes)
+			       ? "--max-size takes a size of at least 1M"
+			       : NULL;
 	case OPT_MAX_TABLES:
 		return weft_parse_size(value, 1 << 20, 1ULL << 40,
 				       &o->max_table_bytes)
@@ -439,6 +458,7 @@ static const char *check(struct record_opts *o)
 /* What was not asked for. Returns false: out of memory. */
 static bool add_defaults(struct record_opts *o)
 {
+	keep_add_defaults(&o->keep);
 	if (!o->triggers.n && triggers_add(&o->triggers, "cpu-clock", NULL))
 		return false;
 	for (uint32_t i = 0; i < o->triggers.n; i++) {
@@ -494,6 +514,7 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 		.log_level = WEFT_INFO,
 	};
 	label_names_default(&out->labels);
+	keep_init(&out->keep);
 	option_walk_begin(&walk, rows, ARRAY_LEN(rows), argc, argv, true);
 	while ((id = option_walk_next(&walk)) != -1) {
 		switch (id) {

@@ -4,6 +4,7 @@
 #define WEFT_OPTIONS_H
 
 #include "bpf/wire.h"
+#include "collector/keep.h"
 #include "collector/timer.h"
 #include "collector/trace_probe.h"
 #include "collector/trigger.h"
@@ -47,6 +48,7 @@ struct record_opts {
 	uint64_t max_stacks;
 	uint64_t ring_bytes;
 	uint64_t max_wal_bytes;
+	struct store_keep keep;
 	uint64_t max_table_bytes; /* of unwind tables */
 	bool no_inline;
 	const char *otlp_listen;        /* NULL: spans are not received */

@@ -54,7 +54,7 @@ struct recording {
 	uv_timer_t interval_timer, duration_timer, deadline_timer, settle_timer;
 	uv_signal_t signals[SIGNALS];
 	bool has_handles; /* those above */
-	bool warned_of_retry;
+	bool warned_of_retry, warned_of_size, warned_of_tending;
 };
 
 static void advance(struct recording *r);
@@ -229,11 +229,29 @@ static void watch_writer(struct recording *r)
 	}
 }
 
+/* That something old stays is no reason to stop. */
+static void watch_tending(struct recording *r)
+{
+	const struct writer_tended *t = writer_tended(r->parts.writer);
+
+	if (t->err.code && !r->warned_of_tending)
+		weft_log(WEFT_WARN,
+			 "%s; what is old stays meanwhile, recording goes on",
+			 t->err.msg);
+	r->warned_of_tending = t->err.code != 0;
+	if (t->too_big && !r->warned_of_size)
+		weft_log(
+			WEFT_WARN,
+			"the file is larger than --max-size, and all that may go has gone; recording goes on");
+	r->warned_of_size |= t->too_big != 0;
+}
+
 static void on_interval(uv_timer_t *timer)
 {
 	struct recording *r = timer->data;
 
 	watch_writer(r);
+	watch_tending(r);
 	if (r->phase == PHASE_SAMPLING &&
 	    (r->parts.opts->n_pids || r->parts.opts->n_tids) &&
 	    !target_lives(r->parts.opts)) {
@@ -356,6 +374,7 @@ static void stop(struct recording *r)
 	hooks_stop(r->parts.kernel_hooks);
 	notify_state("STOPPING=1");
 	r->phase = PHASE_DRAINING;
+	writer_stop_tending(r->parts.writer);
 	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
 		       DEADLINE_MS);
 	turn(r);
@@ -537,6 +556,8 @@ int record(const struct record_opts *opts)
 			  1e9;
 		summary_log(pipeline_totals(r.parts.pipeline), opts, seconds,
 			    r.parts.cpus.n);
+		if (keep_is_asked(&opts->keep))
+			summary_log_gone(writer_tended(r.parts.writer));
 		summary_log_tables(r.parts.tables);
 		summary_log_inspectors(r.parts.inspect);
 		summary_log_context(r.parts.probe);

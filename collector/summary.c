@@ -88,6 +88,31 @@ void summary_log(const struct pipeline_totals *t,
 			 t->wrong_intervals);
 }
 
+void summary_log_gone(const struct writer_tended *t)
+{
+	const struct store_gone *g = &t->gone;
+
+	weft_log(WEFT_INFO,
+		 "old: %" PRIu64 " samples and %" PRIu64
+		 " spans have gone, %" PRIu64 " intervals were merged, %" PRIu64
+		 " counts have gone",
+		 g->samples, g->spans, g->merged, g->counts);
+	if (t->too_big)
+		weft_log(
+			WEFT_WARN,
+			"after %" PRIu64
+			" intervals the file was larger than --max-size, with nothing left that may go",
+			t->too_big);
+	if (t->postponed)
+		weft_log(
+			WEFT_INFO,
+			"%" PRIu64
+			" times what is old had to stay: a reader kept the log in use",
+			t->postponed);
+	if (t->err.code)
+		weft_log(WEFT_WARN, "what is old stays: %s", t->err.msg);
+}
+
 void summary_log_tables(const struct unwind_tables *tables)
 {
 	struct unwind_tables_totals t;

@@ -15,6 +15,9 @@
 void summary_log(const struct pipeline_totals *totals,
 		 const struct record_opts *opts, double seconds, uint32_t cpus);
 
+/* What went because it was old. */
+void summary_log_gone(const struct writer_tended *tended);
+
 /* Of parts that a recording has. */
 void summary_log_tables(const struct unwind_tables *tables);
 void summary_log_lists(const struct mapping_lists *lists);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/clock.h"
 #include "collector/writer.h"
 
 enum {
@@ -15,7 +16,8 @@ enum job_kind {
 	JOB_BATCH,
 	JOB_NAMES,
 	JOB_SPANS,
-	JOB_CHECKPOINT
+	JOB_CHECKPOINT,
+	JOB_TEND
 };
 
 struct job {
@@ -26,6 +28,7 @@ struct job {
 	size_t n_rows;
 	struct name_list names;
 	struct span_list spans;
+	bool more; /* of what may go */
 	int rc;
 	struct weft_err err;
 };
@@ -41,6 +44,9 @@ struct writer {
 	struct weft_err error; /* code 0: none */
 	bool has_dropped;      /* data is gone: the error stays */
 	uint64_t wal_bytes;
+	bool is_to_tend;
+	struct store_gone gone;      /* the worker's, while it is busy */
+	struct writer_tended tended; /* the loop's */
 };
 
 void span_list_release(struct span_list *l)
@@ -81,8 +87,27 @@ int writer_open(struct writer **out, const struct writer_opts *opts,
 	w->opts = *opts;
 	uv_timer_init(opts->loop, w->retry);
 	w->retry->data = w;
+	w->is_to_tend = opts->has_keep;
 	*out = w;
 	return 0;
+}
+
+/* One step, unless a reader keeps the log from being emptied: it would only
+ * grow. Then -EAGAIN, and more. */
+static void tend(struct writer *w, struct job *job)
+{
+	uint64_t limit = w->opts.max_wal_bytes / 2;
+
+	if (limit > CHECKPOINT_BYTES)
+		limit = CHECKPOINT_BYTES;
+	if (store_wal_bytes(w->opts.store) >= limit)
+		(void)store_checkpoint(w->opts.store, NULL);
+	if (store_wal_bytes(w->opts.store) >= limit) {
+		job->rc = -EAGAIN;
+		return;
+	}
+	job->rc = store_tend(w->opts.store, &w->opts.keep, clock_unix_ns(),
+			     &w->gone, &job->more, &job->err);
 }
 
 /* On the worker thread: all that touches the store. */
@@ -118,6 +143,9 @@ static void do_job(uv_work_t *work)
 	case JOB_CHECKPOINT:
 		job->rc = 0;
 		break;
+	case JOB_TEND:
+		tend(w, job);
+		break;
 	}
 	/* A log that cannot be moved yet stays; its size is watched. */
 	if (job->kind == JOB_CHECKPOINT ||
@@ -126,6 +154,46 @@ static void do_job(uv_work_t *work)
 }
 
 static void start(struct writer *w);
+static struct job *queue(struct writer *w, enum job_kind kind);
+
+/* A step is no data: whatever came of it, recording goes on. */
+static void after_step(struct writer *w, const struct job *job)
+{
+	w->tended.gone = w->gone;
+	if (job->rc == -EAGAIN)
+		w->tended.postponed++;
+	else
+		w->tended.err = job->err;
+	if (job->rc == -EPROTO || job->rc == -EINVAL)
+		w->is_to_tend = false;
+	if (!job->rc && !job->more && w->gone.is_too_big)
+		w->tended.too_big++;
+}
+
+/* After a batch, and as long as there is something to do, between others. */
+static void go_on_tending(struct writer *w, const struct job *last)
+{
+	if (w->first || !w->is_to_tend)
+		return;
+	if (last->kind == JOB_BATCH ||
+	    (last->kind == JOB_TEND && !last->rc && last->more))
+		(void)queue(w, JOB_TEND);
+}
+
+/* Take note of how a job ended. False: it is to be done again. */
+static bool settle(struct writer *w, const struct job *job)
+{
+	bool is_over = !job->rc || job->rc == -EPROTO || job->rc == -EINVAL;
+
+	if (job->kind == JOB_TEND) {
+		after_step(w, job);
+		return true;
+	}
+	if (!w->has_dropped)
+		w->error = job->rc ? job->err : (struct weft_err){ 0 };
+	w->has_dropped |= job->rc && is_over;
+	return is_over;
+}
 
 static void after_job(uv_work_t *work, int status)
 {
@@ -136,10 +204,7 @@ static void after_job(uv_work_t *work, int status)
 	(void)status;
 	w->busy = false;
 	w->wal_bytes = store_wal_bytes(w->opts.store);
-	is_over = !job->rc || job->rc == -EPROTO || job->rc == -EINVAL;
-	if (!w->has_dropped)
-		w->error = job->rc ? job->err : (struct weft_err){ 0 };
-	w->has_dropped |= job->rc && is_over;
+	is_over = settle(w, job);
 	if (is_over) {
 		w->first = job->next;
 		if (!w->first)
@@ -150,6 +215,7 @@ static void after_job(uv_work_t *work, int status)
 		if (!job->rc && job->kind == JOB_BATCH)
 			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
 					  job->n_rows);
+		go_on_tending(w, job);
 		job_free(job);
 		start(w);
 	}
@@ -270,6 +336,16 @@ uint64_t writer_wal_bytes(const struct writer *w)
 const struct weft_err *writer_error(const struct writer *w)
 {
 	return w->error.code ? &w->error : NULL;
+}
+
+const struct writer_tended *writer_tended(const struct writer *w)
+{
+	return &w->tended;
+}
+
+void writer_stop_tending(struct writer *w)
+{
+	w->is_to_tend = false;
 }
 
 static void on_closed(uv_handle_t *handle)

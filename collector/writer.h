@@ -8,7 +8,7 @@
 
 #include "collector/batch.h"
 #include "collector/name_list.h"
-#include "store/store.h"
+#include "store/retention.h"
 
 #include <uv.h>
 
@@ -25,6 +25,11 @@ struct writer_opts {
 	/* The queue ran empty, or a write failed and is being retried. */
 	void (*on_idle)(void *ctx);
 	void *ctx;
+	/* What the file keeps: what is old goes in small steps, after each
+	 * batch, while nothing else is to be written and the log is short. */
+	struct store_keep keep;
+	bool has_keep;
+	uint64_t max_wal_bytes;
 };
 
 int writer_open(struct writer **out, const struct writer_opts *opts,
@@ -68,6 +73,22 @@ void writer_checkpoint(struct writer *w);
 /* The failure that is being retried, NULL if none. Borrowed. A code of
  * -EPROTO or -EINVAL is not retried: the job was dropped. */
 const struct weft_err *writer_error(const struct writer *w);
+
+/* How that went. */
+struct writer_tended {
+	struct store_gone gone;
+	uint64_t too_big;    /* passes after which the file was still larger
+				than max_bytes */
+	uint64_t postponed;  /* a reader kept the log from being emptied */
+	struct weft_err err; /* the last failure; code 0: none. The next batch
+				tries again, but not where it contradicts
+				itself (-EPROTO) */
+};
+
+const struct writer_tended *writer_tended(const struct writer *w);
+
+/* Let nothing go from now on: recording ends. */
+void writer_stop_tending(struct writer *w);
 
 /*
  * End the recording: call when it is not busy. Closes the store on the

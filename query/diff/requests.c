@@ -42,7 +42,12 @@ struct stack {
 	int64_t id;
 	const uint32_t *items; /* what it adds to; borrowed from d->items */
 	size_t n_items;
-	struct tally tally[COMPARE_SIDES];
+};
+
+/* What is summed of a stack: apart from it, so that what requests are added up
+ * by lies close together. */
+struct stack_sums {
+	struct tally side[COMPARE_SIDES];
 };
 
 struct loading {
@@ -51,8 +56,9 @@ struct loading {
 	struct request *requests; /* owned; parallel to traces.sums.rows */
 	struct link *links;       /* owned */
 	size_t n_links, links_room;
-	struct sums ids;      /* keys: the ids of stacks */
-	struct stack *stacks; /* owned; parallel */
+	struct sums ids;          /* keys: the ids of stacks */
+	struct stack *stacks;     /* owned; parallel */
+	struct stack_sums *tally; /* the same */
 	size_t stacks_room;
 	/* Owned, by id: 1 + index in traces.sums, in stacks; 0: search. */
 	uint32_t *small_traces, *small_stacks;
@@ -85,6 +91,7 @@ static struct request *request_of(const struct loading *l, int64_t trace)
 static int make_room(struct loading *l)
 {
 	size_t room = l->stacks_room ? 2 * l->stacks_room : 1024;
+	struct stack_sums *tally;
 	struct stack *stacks;
 
 	if (l->ids.n <= l->stacks_room)
@@ -92,9 +99,15 @@ static int make_room(struct loading *l)
 	stacks = reallocarray(l->stacks, room, sizeof(*stacks));
 	if (!stacks)
 		return -ENOMEM;
+	l->stacks = stacks;
+	tally = reallocarray(l->tally, room, sizeof(*tally));
+	if (!tally)
+		return -ENOMEM;
+	l->tally = tally;
 	memset(stacks + l->stacks_room, 0,
 	       (room - l->stacks_room) * sizeof(*stacks));
-	l->stacks = stacks;
+	memset(tally + l->stacks_room, 0,
+	       (room - l->stacks_room) * sizeof(*tally));
 	l->stacks_room = room;
 	return 0;
 }
@@ -144,7 +157,7 @@ static int add_link(struct loading *l, struct request *to, int64_t stack_id,
 		return -ENOMEM;
 	to->first = (uint32_t)l->n_links++;
 	to->n++;
-	tally_add(&l->stacks[link->stack].tally[to->side], tally);
+	tally_add(&l->tally[link->stack].side[to->side], tally);
 	return 0;
 }
 
@@ -215,7 +228,7 @@ static int add_stacks(struct loading *l)
 	for (size_t i = 0; i < l->ids.n; i++)
 		for (int side = 0; side < COMPARE_SIDES; side++) {
 			const struct stack *s = &l->stacks[i];
-			const struct tally *tally = &s->tally[side];
+			const struct tally *tally = &l->tally[i].side[side];
 
 			if (!tally->count)
 				continue;
@@ -472,6 +485,7 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 	free(l.requests);
 	free(l.links);
 	free(l.stacks);
+	free(l.tally);
 	free(l.small_traces);
 	free(l.small_stacks);
 	sums_release(&l.ids);

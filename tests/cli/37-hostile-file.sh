@@ -174,7 +174,7 @@ nulls() {
 	local table sql=
 	for table in process thread sample_sealed stack frame interval event \
 		trace function binary; do
-		sql="$sql $(bare $table)"
+		sql="$sql $(bare "$table")"
 	done
 	sql="$sql
 		UPDATE process SET pid = NULL, start_ns = 'x';
@@ -191,7 +191,7 @@ nulls() {
 		UPDATE binary SET path = NULL, kind = 'x';"
 	for table in process thread sample_sealed stack frame interval event \
 		trace function binary; do
-		sql="$sql $(clothe $table)"
+		sql="$sql $(clothe "$table")"
 	done
 	each "$sql"
 }

@@ -152,7 +152,7 @@ f = open("weft.db.lock", "w")
 fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, 0, 0, 0))
 sys.exit(subprocess.run(sys.argv[1:]).returncode)' \
 		"$weft" gc --keep-detail 1h 2>err && return 1
-	has err 'when recording has ended'
+	has err 'weft record itself lets go'
 }
 
 it "without a rule, nothing is lost and the file can give back room" without_a_rule
