@@ -32,7 +32,7 @@ OPT ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)
 RECORD_LIBS := -lbpf -ldw -lelf -luv -lsqlite3 -lcap -liberty -lprotobuf-c \
-	-llzma -lz -ljansson -lmicrohttpd
+	-llzma -lz -ljansson -lmicrohttpd -lseccomp
 QUERY_LIBS := -lsqlite3 -lm -lprotobuf-c -lz
 
 # A room, with its folders, is an archive; a program is its main.o and the rooms

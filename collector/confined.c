@@ -11,6 +11,7 @@
 #include "collector/clock.h"
 #include "collector/confined.h"
 #include "collector/privilege.h"
+#include "collector/syscall_filter.h"
 
 #if !defined(__SANITIZE_ADDRESS__)
 static const rlim_t memory_bytes = 1ULL << 30;
@@ -24,6 +25,13 @@ static _Noreturn void run_child(const struct confined *c, int to)
 #if !defined(__SANITIZE_ADDRESS__)
 	privilege_limit(RLIMIT_AS, memory_bytes);
 #endif
+	/* One that goes on prints, perhaps to a file. */
+	if (!c->goes_on)
+		privilege_limit(RLIMIT_FSIZE, 0);
+	privilege_read_as_nobody();
+	privilege_bound(NULL, 0);
+	if (syscall_filter_apply())
+		_exit(1);
 	c->run(c->question, to);
 	_exit(0);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A process of its own for one look at a file that may be crafted: nothing that
- * it starts has more rights, its memory has a limit, its answer a deadline. */
+/* A process of its own for one look at a file that may be crafted: it can read
+ * files and answer, and nothing else (syscall_filter.h); its memory has a
+ * limit, its answer a deadline. */
 #ifndef WEFT_CONFINED_H
 #define WEFT_CONFINED_H
 

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -118,6 +120,36 @@ int privilege_keep(const cap_value_t *kept, int n)
 	return rc;
 }
 
+static bool is_among(cap_value_t capability, const cap_value_t *list, int n)
+{
+	for (int i = 0; i < n; i++) {
+		if (list[i] == capability)
+			return true;
+	}
+	return false;
+}
+
+void privilege_bound(const cap_value_t *most, int n)
+{
+	for (cap_value_t i = 0; i < cap_max_bits(); i++) {
+		if (!is_among(i, most, n))
+			(void)cap_drop_bound(i);
+	}
+}
+
+void privilege_read_as_nobody(void)
+{
+	enum {
+		NOBODY = 65534
+	};
+
+	if (geteuid() != 0)
+		return;
+	(void)setgroups(0, NULL);
+	(void)setfsgid(NOBODY);
+	(void)setfsuid(NOBODY);
+}
+
 void privilege_limit(int resource, rlim_t most)
 {
 	struct rlimit both = { most, most };
@@ -137,6 +169,8 @@ int privilege_drop(struct weft_err *err)
 	gid_t gid;
 	int rc = 0;
 
+	/* Nor does what we run later (weft-symbolize) get more. */
+	privilege_bound(kept, ARRAY_LEN(kept));
 	if (sudo_user(&uid, &gid)) {
 		/* Permitted capabilities would go with the user. */
 		prctl(PR_SET_KEEPCAPS, 1);
@@ -145,8 +179,9 @@ int privilege_drop(struct weft_err *err)
 		if (rc)
 			return rc;
 	}
+	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	rc = privilege_keep(kept,
-			    geteuid() ? n_kept_by_users : ARRAY_LEN(kept));
+			    geteuid() ? n_kept_by_users : (int)ARRAY_LEN(kept));
 	/* Inspectors and tests may look at us, as at any process. */
 	prctl(PR_SET_DUMPABLE, 1);
 	if (rc)

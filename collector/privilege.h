@@ -32,6 +32,17 @@ int privilege_become_user(struct weft_err *err) MUST_CHECK;
  * processes of ours that need fewer. Returns 0 or a negative errno. */
 int privilege_keep(const cap_value_t *kept, int n) MUST_CHECK;
 
+/* From now on no exec can give this process a capability but these; n 0: none.
+ * That takes CAP_SETPCAP, without it all stays as it was: so call it before
+ * privilege_keep(), and set no_new_privs, too. */
+void privilege_bound(const cap_value_t *most, int n);
+
+/* Where we are root: be nobody in the eyes of file systems, so that a file of
+ * root's can be read by capability, but not written by owning it. Clears the
+ * effective capabilities that are about files; privilege_keep(), which has to
+ * follow, brings back what it keeps. */
+void privilege_read_as_nobody(void);
+
 /* Lower a limit (RLIMIT_...), for good. That cannot fail. */
 void privilege_limit(int resource, rlim_t most);
 

@@ -13,7 +13,7 @@ set -eu
 
 core="gcc g++ make pkg-config clang llvm lld bpftool
 	libbpf-dev libelf-dev libdw-dev libuv1-dev libsqlite3-dev sqlite3
-	libcap-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
+	libcap-dev libseccomp-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
 	zlib1g-dev liblzma-dev xz-utils libdebuginfod-dev elfutils
 	libssl-dev libhttp-parser-dev libcmocka-dev libmicrohttpd-dev systemtap-sdt-dev
 	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools

@@ -25,6 +25,7 @@
 #include "collector/inspect/server.h"
 #include "collector/inspect/wire.h"
 #include "collector/privilege.h"
+#include "collector/syscall_filter.h"
 
 /* A crafted file may make a parser ask for any amount of memory. */
 static const rlim_t memory_bytes = 1 << 30;
@@ -79,6 +80,8 @@ static int confine(int fd)
 	privilege_limit(RLIMIT_CORE, 0);
 	privilege_limit(RLIMIT_FSIZE, 0);
 	privilege_limit(RLIMIT_NOFILE, 64);
+	privilege_read_as_nobody();
+	privilege_bound(NULL, 0);
 	return privilege_keep(wanted, ARRAY_LEN(wanted));
 }
 
@@ -110,6 +113,8 @@ static _Noreturn void run_inspector(int fd, pid_t server)
 #else
 	(void)memory_bytes;
 #endif
+	if (syscall_filter_apply())
+		_exit(1);
 	inspect_serve(CONTROL_FD);
 }
 
