@@ -54,6 +54,10 @@ static void run_stub(int go_fd, int fail_fd, char *const *argv)
 	/* The service is us; what it says of itself is not of that. */
 	unsetenv("NOTIFY_SOCKET");
 	code = privilege_become_user(&err);
+	/* Without what was given to weft alone (ambient, by its file). Root
+	 * has what it has by being root. */
+	if (!code && geteuid() != 0)
+		code = privilege_keep(NULL, 0);
 	if (!code) {
 		execvp(argv[0], argv);
 		code = -errno;
