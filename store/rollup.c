@@ -230,7 +230,7 @@ static int rollup(struct store *st, struct retention *r, size_t level,
 {
 	int64_t length = length_ns[level];
 	struct row row[LOOKED_AT];
-	size_t n, i, members = 1;
+	size_t n = 0, i, members = 1;
 	int64_t end;
 	int rc;
 
