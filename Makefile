@@ -9,6 +9,7 @@
 #                   check-lint, check-long, check-interop)
 #   make bench      measure beside perf and bpftrace (also bench-smoke)
 #   make install    into PREFIX under DESTDIR (also uninstall); make deb
+#   make fuzz       look for inputs that do harm; FUZZ_SECONDS a target (600)
 # V=1 shows commands; DEV=1 makes warnings errors; SAN=address,undefined
 # builds into a directory of its own.
 
@@ -27,7 +28,9 @@ Q := $(if $(V),,@)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
 	-Wpointer-arith -Wwrite-strings -Wvla -Wundef -Wformat=2 \
 	$(if $(DEV),-Werror)
-SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer)
+# What UBSan finds ends the program: else it would only be printed.
+SANFLAGS := $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer) \
+	$(if $(findstring undefined,$(SAN)),-fno-sanitize-recover=undefined)
 OPT ?= -O2 -g
 ALL_CFLAGS = -std=c11 -D_GNU_SOURCE -I. -I$(B) $(WARN) $(OPT) $(SANFLAGS) \
 	$(CFLAGS)

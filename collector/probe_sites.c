@@ -239,18 +239,26 @@ static void suggest(struct search *s)
 			      strlen(near));
 }
 
+static int open_file(const char *path, struct elf_file *file)
+{
+	struct file_key key;
+	int reference = elf_open_reference(AT_FDCWD, path, 0, &key);
+	int rc = reference;
+
+	if (reference >= 0) {
+		rc = elf_file_open(file, reference, &key);
+		close(reference);
+	}
+	return rc;
+}
+
 /* s refers to file, which stays open. */
-static int find(struct search *s, struct elf_file *file)
+static int find(struct search *s, const struct elf_file *file)
 {
 	const struct question *q = s->q;
 	struct answer *answer = s->answer;
-	struct file_key key;
-	int reference = elf_open_reference(AT_FDCWD, q->path, 0, &key);
-	int rc = reference < 0 ? reference
-			       : elf_file_open(file, reference, &key);
+	int rc;
 
-	if (rc)
-		return rc;
 	if (!elf_file_is_native(file))
 		return -ENOEXEC;
 	s->file = file;
@@ -271,6 +279,8 @@ static void run(const void *question, int to)
 	struct elf_file file;
 
 	answer.code = privilege_keep(wanted, ARRAY_LEN(wanted));
+	if (!answer.code)
+		answer.code = open_file(q->path, &file);
 	if (!answer.code)
 		answer.code = find(&s, &file);
 	if (write(to, &answer, sizeof(answer)) != sizeof(answer))

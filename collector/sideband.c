@@ -379,7 +379,7 @@ static void drain_ring(struct sideband *s, struct ring *r)
 		size_t whole = s->ring_bytes - at;
 		size_t size = h->size;
 
-		if (size < sizeof(*h))
+		if (size < sizeof(*h) || size % 8 || size > head - tail)
 			break; /* cannot be; and we would not advance */
 		if (size > whole) {
 			memcpy(s->record, h, whole);
@@ -405,8 +405,10 @@ static int compare_pending(const void *a, const void *b)
 static void forget(struct sideband *s, size_t n)
 {
 	s->n_pending -= n;
-	memmove(s->pending, s->pending + n, s->n_pending * sizeof(*s->pending));
-	if (!s->n_pending)
+	if (s->n_pending)
+		memmove(s->pending, s->pending + n,
+			s->n_pending * sizeof(*s->pending));
+	else
 		s->n_text = 0;
 }
 

@@ -27,15 +27,7 @@ $(B)/lines/ask_lines: $(B)/tests/lines/ask_lines.o $(B)/collector.a \
 	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
 tests: $(B)/lines/ask_lines
 
-# Parsers of foreign bytes. Linked with replay.c they run over a corpus; with
-# -fsanitize=fuzzer in its place they look for more.
-FUZZ := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(wildcard tests/fuzz/f_*.c))
-$(B)/fuzz/f_%: $(B)/tests/fuzz/f_%.o $(B)/tests/fuzz/replay.o \
-		$(B)/collector.a $(B)/store.a
-	@mkdir -p $(@D)
-	$(Q)$(CC) $(SANFLAGS) $(LDFLAGS) -o $@ $^ $(RECORD_LIBS)
-tests: $(FUZZ)
-
+include tests/fuzz/fuzz.mk
 include tests/load/load.mk
 include tests/load/tls/tls.mk
 include tests/load/older/older.mk

@@ -8,8 +8,10 @@ WEFT_BUILD=${WEFT_BUILD:-build}
 
 n=0
 failed=0
-for corpus in tests/fuzz/corpus/*; do
-	name=$(basename "$corpus")
+for source in tests/fuzz/f_*.c; do
+	name=$(basename "$source" .c)
+	name=${name#f_}
+	corpus=tests/fuzz/corpus/$name
 	n=$((n + 1))
 	if "$WEFT_BUILD/fuzz/f_$name" "$corpus" >/dev/null 2>&1; then
 		echo "ok $n - the corpus of $name is read without harm"
