@@ -124,8 +124,10 @@ figure stacks "$(sql "$db" "SELECT count(*) FROM stack")"
 sql "$db" "SELECT entry || ' ' || sum(count) FROM ledger WHERE entry LIKE
 	'lost%' OR entry LIKE '%\_lost' ESCAPE '\' OR entry = 'stack_lost'
 	GROUP BY entry HAVING sum(count)" | say
-check "the log stays below its limit of 64 MiB" \
-	"$(is "$(most 6)" -lt $((64 << 20)))"
+# At its limit of 64 MiB nothing more is begun. But a batch is written whole, and
+# one of a million counts, merged while a reader was slow, touches most pages.
+check "the log stays below its limit and one batch (256 MiB)" \
+	"$(is "$(most 6)" -lt $((256 << 20)))"
 # Caches fill at first; a brief run is all first.
 if [ "$seconds" -ge 300 ]; then
 	check "memory: of the last quarter at most a tenth above the second" \
