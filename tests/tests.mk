@@ -28,6 +28,7 @@ $(B)/lines/ask_lines: $(B)/tests/lines/ask_lines.o $(B)/collector.a \
 tests: $(B)/lines/ask_lines
 
 include tests/fuzz/fuzz.mk
+include tests/fault/fault.mk
 include tests/load/load.mk
 include tests/load/tls/tls.mk
 include tests/load/older/older.mk

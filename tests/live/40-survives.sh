@@ -52,28 +52,44 @@ check "two SIGINT: status 0 or 1 (is $status)" \
 	"$(if [ $status -le 1 ]; then echo 1; else echo 0; fi)"
 check "two SIGINT: the file is whole" "$(is "$(integrity "$db")" = ok)"
 
-# At random instants; the time of death is in the file's last interval and in
-# the clock. One interval may be under way and one being written.
+# At random instants. tests/fault/crash_at.c tells what SQLite said is committed:
+# that is in the file. The time of death is by the clock of the file's intervals;
+# one of them may be under way and one being written; how many more wait is a
+# matter of how busy the machine is, and told only.
 broken=0
+forgot=0
+late=0
 missing_max=0
 i=0
 while [ $i -lt "$kills" ]; do
 	i=$((i + 1))
-	begin killed --interval 0.2
+	: >"$dir/log"
+	export CRASH_LOG="$dir/log" LD_PRELOAD="$WEFT_BUILD/fault/crash_at.so"
+	db="$dir/killed.db"
+	background "$weft" record -q --interval 0.2 -o "$db"
+	recorder=$!
+	unset CRASH_LOG LD_PRELOAD
+	wait_for 30 has_intervals "$db" 2
 	sleep "0.$(shuf -i 100-999 -n 1)"
+	died=$(awk '{ printf "%.0f", $1 * 1000000000 }' /proc/uptime)
 	kill -KILL "$recorder"
-	died=$(awk '{ printf "%d", $1 * 1000000000 }' /proc/uptime)
 	wait "$recorder" 2>/dev/null || true
 	[ "$(integrity "$db")" = ok ] || broken=$((broken + 1))
+	has_intervals "$db" "$(grep -c stored "$dir/log")" ||
+		forgot=$((forgot + 1))
 	last=$(sqlite3 "$db" "SELECT max(end_ns) FROM interval")
 	missing=$(((died - last) / 200000000))
+	[ $missing -le 2 ] || late=$((late + 1))
 	[ $missing -le $missing_max ] || missing_max=$missing
 	rm -f "$db"*
 done
-echo "$kills kills; intervals missing at most: $missing_max" | say
+echo "# figure: kills $kills"
+echo "# figure: kills_damaged $broken"
+echo "# figure: kills_committed_intervals_lost $forgot"
+echo "# figure: kills_over_two_intervals_missing $late"
+echo "# figure: kills_intervals_missing_at_most $missing_max"
 check "SIGKILL: $kills times, the file is whole" "$(is $broken = 0)"
-check "SIGKILL: at most two whole intervals are missing" \
-	"$(is $missing_max -le 2)"
+check "SIGKILL: what was committed is there" "$(is $forgot = 0)"
 
 # A reader that holds a transaction: the log must not grow without limit. The
 # load makes ever new stacks, so that there is much to write.
