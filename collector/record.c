@@ -25,9 +25,10 @@
 
 enum {
 	SIGNALS = 4,
-	/* How long to wait for names, or for a file that cannot be written,
-	 * after the last sample. */
-	DEADLINE_MS = 10000,
+	/* How long to wait for names after the last sample, in units of
+	 * RECORD_HURRY_MS, as the next. */
+	NAMES_TICKS = 5,
+	STUCK_TICKS = RECORD_STUCK_MS / RECORD_HURRY_MS,
 	/* When to look at side-band events that were too new to be ordered. */
 	SETTLE_MS = 2,
 	MS_NS = 1000000,
@@ -55,6 +56,9 @@ struct recording {
 	uv_signal_t signals[SIGNALS];
 	bool has_handles; /* those above */
 	bool warned_of_retry, warned_of_size, warned_of_tending;
+	int ticks;       /* of the deadline, that are over */
+	int stuck;       /* those in which the writer was at one job */
+	uint64_t n_done; /* jobs that it had done, at the last one */
 };
 
 static void advance(struct recording *r);
@@ -281,6 +285,19 @@ static void finish(struct recording *r)
 	uv_stop(&r->parts.loop);
 }
 
+/* The disk does not answer: another job was not done for too long. */
+static bool is_stuck(struct recording *r)
+{
+	uint64_t n_done = writer_done(r->parts.writer);
+
+	if (!writer_is_busy(r->parts.writer) || n_done != r->n_done)
+		r->stuck = 0;
+	else
+		r->stuck++;
+	r->n_done = n_done;
+	return r->stuck >= STUCK_TICKS;
+}
+
 /* After the last sample nobody waits for ever: not for names, and not for a
  * file that cannot be written. */
 static void on_deadline(uv_timer_t *timer)
@@ -288,11 +305,20 @@ static void on_deadline(uv_timer_t *timer)
 	struct recording *r = timer->data;
 	const struct weft_err *error = writer_error(r->parts.writer);
 
-	if (r->phase == PHASE_DRAINING && error) {
+	if (error) {
 		r->err = *error;
 		r->aborted = true;
 		finish(r);
-	} else if (r->phase == PHASE_DRAINING) {
+		return;
+	}
+	if (is_stuck(r)) {
+		r->aborted = true;
+		finish(r);
+		return;
+	}
+	if (++r->ticks % NAMES_TICKS)
+		return;
+	if (r->phase == PHASE_DRAINING) {
 		if (r->parts.receiver)
 			receiver_give_up(r->parts.receiver);
 	} else if (r->phase == PHASE_NAMING) {
@@ -375,8 +401,8 @@ static void stop(struct recording *r)
 	notify_state("STOPPING=1");
 	r->phase = PHASE_DRAINING;
 	writer_stop_tending(r->parts.writer);
-	uv_timer_start(&r->deadline_timer, on_deadline, DEADLINE_MS,
-		       DEADLINE_MS);
+	uv_timer_start(&r->deadline_timer, on_deadline, RECORD_HURRY_MS,
+		       RECORD_HURRY_MS);
 	turn(r);
 	if (r->parts.receiver)
 		receiver_stop(r->parts.receiver);

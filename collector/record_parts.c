@@ -13,6 +13,7 @@
 #include "collector/record_parts.h"
 #include "collector/survey.h"
 #include "collector/target.h"
+#include "collector/workers.h"
 
 enum {
 	/* How long samples may wait for what targets have mapped already. */
@@ -386,7 +387,9 @@ int record_parts_open(struct record_parts *p, struct weft_err *err)
 	if (rc)
 		return weft_fail(err, rc, "cannot start: %s", strerror(-rc));
 	p->has_loop = true;
-	rc = open_loop_side(p, err);
+	rc = workers_start(&p->loop, err);
+	if (!rc)
+		rc = open_loop_side(p, err);
 	if (rc)
 		return rc;
 	return target_add(p->opts,
@@ -431,6 +434,35 @@ void record_parts_warm_up(struct record_parts *p)
 		 unwind_tables_waiting(p->tables));
 }
 
+static void on_stuck(uv_timer_t *limit)
+{
+	const struct record_parts *p = limit->data;
+
+	weft_log(
+		WEFT_ERROR,
+		"'%s' is still being written: left as it is, whole but without what waits; if that lasts, look at its disk",
+		p->opts->output);
+	_exit(WEFT_EXIT_FAILED);
+}
+
+/* What is being written cannot be taken back, and the file not be closed before
+ * it is done. Left so, it is as a crash leaves it. */
+static void wait_for_writer(struct record_parts *p, bool is_aborted)
+{
+	uv_timer_t limit;
+
+	if (!writer_is_busy(p->writer))
+		return;
+	uv_timer_init(&p->loop, &limit);
+	limit.data = p;
+	uv_timer_start(&limit, on_stuck,
+		       is_aborted ? RECORD_HURRY_MS : RECORD_STUCK_MS, 0);
+	while (writer_is_busy(p->writer))
+		uv_run(&p->loop, UV_RUN_ONCE);
+	uv_close((uv_handle_t *)&limit, NULL);
+	uv_run(&p->loop, UV_RUN_NOWAIT);
+}
+
 /* In reverse order of construction. */
 void record_parts_close(struct record_parts *p, bool is_aborted,
 			struct weft_err *err)
@@ -439,8 +471,7 @@ void record_parts_close(struct record_parts *p, bool is_aborted,
 	discovery_close(p->discovery);
 	receiver_close(p->receiver);
 	inspect_close(p->inspect);
-	while (writer_is_busy(p->writer))
-		uv_run(&p->loop, UV_RUN_ONCE);
+	wait_for_writer(p, is_aborted);
 	(void)writer_close(p->writer, clock_unix_ns(), is_aborted, err);
 	if (p->has_loop) {
 		uv_run(&p->loop, UV_RUN_DEFAULT);

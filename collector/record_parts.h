@@ -27,6 +27,14 @@
 #include "collector/unwind_tables.h"
 #include "collector/writer.h"
 
+/* How long the end of a recording waits, in ms, for a file that cannot be
+ * written, or after a second signal; and for a write that does not come back. A
+ * slow disk needs long to seal many samples in one. */
+enum {
+	RECORD_HURRY_MS = 2000,
+	RECORD_STUCK_MS = 120000,
+};
+
 /* What parts call back, from the loop. */
 struct record_hooks {
 	void (*on_answer)(void *ctx);  /* something that was waited for came */
@@ -92,7 +100,8 @@ int record_parts_open(struct record_parts *p, struct weft_err *err) MUST_CHECK;
 void record_parts_warm_up(struct record_parts *p);
 
 /* Parts may be missing. is_aborted: leave the file without an end. err says
- * what could not be finished. */
+ * what could not be finished. Ends the process, with status 1 and a message,
+ * where a write does not come back in time (above). */
 void record_parts_close(struct record_parts *p, bool is_aborted,
 			struct weft_err *err);
 

@@ -37,6 +37,7 @@ struct writer {
 	struct writer_opts opts;
 	struct job *first, *last; /* owned; first is being done, if busy */
 	size_t n_jobs;
+	uint64_t n_done;
 	size_t span_bytes;
 	bool busy;
 	uv_work_t work;
@@ -203,6 +204,7 @@ static void after_job(uv_work_t *work, int status)
 
 	(void)status;
 	w->busy = false;
+	w->n_done++;
 	w->wal_bytes = store_wal_bytes(w->opts.store);
 	is_over = settle(w, job);
 	if (is_over) {
@@ -321,6 +323,11 @@ void writer_checkpoint(struct writer *w)
 size_t writer_queued(const struct writer *w)
 {
 	return w->n_jobs;
+}
+
+uint64_t writer_done(const struct writer *w)
+{
+	return w->n_done;
 }
 
 bool writer_is_busy(const struct writer *w)

@@ -3,7 +3,9 @@
 #
 # A disk that is full: recording goes on and says once that it cannot write;
 # intervals merge meanwhile, and are written when there is room again, without
-# anything that is not counted.
+# anything that is not counted. It also ends when it is told to, as where the
+# disk does not answer at all: at the second signal, or (DISK_STUCK, two minutes)
+# by itself.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -16,10 +18,11 @@ mount -t tmpfs -o size=2M none "$disk" ||
 	live_skip "needs a file system of its own"
 trap 'umount -l "$disk" 2>/dev/null || true; live_end' EXIT
 
-# begin NAME: $recorder, which says things in $dir/NAME.err
+# begin NAME [VARIABLE=VALUE...]: $recorder, which says things in $dir/NAME.err
 begin() {
 	name=$1
-	background "$weft" record -p $target --interval 0.1 -F 4999 \
+	shift
+	background env "$@" "$weft" record -p $target --interval 0.1 -F 4999 \
 		--detail 1/1 --health "$dir/$name.prom" -o "$disk/$name.db" \
 		2>"$dir/$name.err"
 	recorder=$!
@@ -65,5 +68,51 @@ missing=$(sql "$disk/full.db" "SELECT count(*) FROM interval a WHERE id > 1
 echo "# figure: disk_intervals_missing $missing"
 check "full: none is missing" "$(is "$missing" = 0)"
 check_ledger "$disk/full.db"
+rm -f "$disk"/full.db*
+
+# ended NAME: it was told to end; it fails, and what there is, is whole
+ended() {
+	status=0
+	timeout 200 tail --pid="$recorder" -f /dev/null ||
+		kill -KILL "$recorder"
+	wait "$recorder" || status=$?
+	say <"$dir/$1.err"
+	check "$1: it ends all the same, and fails (status $status)" \
+		"$(is $status = 1)"
+	check "$1: what there is, is whole" "$(is "$(sqlite3 -readonly \
+		"$disk/$1.db" "PRAGMA integrity_check" 2>&1)" = ok)"
+	check_ledger "$disk/$1.db"
+}
+
+# No room until the end.
+mount -o remount,size=2M "$disk"
+begin no_room
+wait_for 120 says no_room "trying again each second" || true
+kill -INT "$recorder" 2>/dev/null || true
+ended no_room
+check "no_room: it says why" \
+	"$(is "$(grep -c "no space left" "$dir/no_room.err")" -ge 2)"
+rm -f "$disk"/no_room.db*
+mount -o remount,size=256M "$disk"
+
+# A write that never comes back (tests/fault/crash_at.c).
+stall() {
+	begin "$1" CRASH_AT=batch:40 CRASH_STALLS=1 CRASH_LOG="$dir/$1.log" \
+		LD_PRELOAD="$WEFT_BUILD/fault/crash_at.so"
+	wait_for 120 grep -q died "$dir/$1.log" || true
+	sleep 1
+	kill -INT "$recorder"
+}
+for name in stuck${DISK_STUCK:+ stuck_long}; do
+	stall "$name"
+	# Once the first is on its way.
+	if [ "$name" = stuck ]; then
+		sleep 1
+		kill -TERM "$recorder"
+	fi
+	ended "$name"
+	check "$name: it says why" "$(if says "$name" "still being written"
+		then echo 1; else echo 0; fi)"
+done
 
 live_done
