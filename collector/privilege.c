@@ -23,7 +23,33 @@ static bool has(cap_value_t capability)
 	return value == CAP_SET;
 }
 
-int privilege_check(const char **warning, struct weft_err *err)
+/* What recordings lack where these are not there. */
+static void warn(char out[PRIVILEGE_WARNING_SIZE])
+{
+	static const struct {
+		cap_value_t capability;
+		const char *what;
+	} wanted[] = {
+		{ CAP_SYS_PTRACE,
+		  "CAP_SYS_PTRACE other users' processes have no names and no trace IDs" },
+		{ CAP_DAC_READ_SEARCH,
+		  "CAP_DAC_READ_SEARCH programs that only their owner may read have no names" },
+		{ CAP_CHECKPOINT_RESTORE,
+		  "CAP_CHECKPOINT_RESTORE files that were deleted or replaced while mapped have no names" },
+		{ CAP_SYSLOG, "CAP_SYSLOG kernel functions may have no names" },
+	};
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		if (!has(wanted[i].capability) && used < PRIVILEGE_WARNING_SIZE)
+			used += (size_t)snprintf(
+				out + used, PRIVILEGE_WARNING_SIZE - used,
+				"%swithout %s", used ? "; " : "",
+				wanted[i].what);
+}
+
+int privilege_check(char warning[PRIVILEGE_WARNING_SIZE], struct weft_err *err)
 {
 	static const struct {
 		cap_value_t capability;
@@ -33,19 +59,14 @@ int privilege_check(const char **warning, struct weft_err *err)
 		{ CAP_PERFMON, "CAP_PERFMON", "sample with it" },
 	};
 
-	*warning = NULL;
+	warning[0] = '\0';
 	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
 		if (!has(needed[i].capability) && !has(CAP_SYS_ADMIN))
 			return weft_fail(
 				err, -EPERM,
 				"no permission: weft record needs %s to %s; run it as root, or with sudo",
 				needed[i].name, needed[i].why);
-	if (!has(CAP_SYS_PTRACE))
-		*warning =
-			"without CAP_SYS_PTRACE other users' processes have no names and no trace IDs";
-	else if (!has(CAP_SYSLOG))
-		*warning =
-			"without CAP_SYSLOG kernel functions may have no names";
+	warn(warning);
 	return 0;
 }
 

@@ -9,12 +9,17 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+enum {
+	PRIVILEGE_WARNING_SIZE = 512
+};
+
 /*
  * Check that recording is possible at all. -EPERM names the missing
- * capability. *warning is set where it is possible but something will be
- * missing (static text), else NULL.
+ * capability. Where it is possible but something will be missing, warning is
+ * one line that says what, and for lack of which; else "".
  */
-int privilege_check(const char **warning, struct weft_err *err) MUST_CHECK;
+int privilege_check(char warning[PRIVILEGE_WARNING_SIZE],
+		    struct weft_err *err) MUST_CHECK;
 
 /*
  * Once the kernel program and the timers are there: become the user who

@@ -69,8 +69,8 @@ static int choose_cpus(struct record_parts *p, struct weft_err *err)
 int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 {
 	const struct record_opts *o = p->opts;
-	const char *warning;
-	int rc = privilege_check(&warning, err);
+	char warning[PRIVILEGE_WARNING_SIZE];
+	int rc = privilege_check(warning, err);
 
 	if (!rc)
 		rc = target_check(o, &p->cgroup_fd, err);
@@ -85,7 +85,7 @@ int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 		rc = inspect_fork(&p->server, err);
 	if (!rc && o->otlp_listen)
 		rc = otlp_server_fork(&p->otlp, o->otlp_listen, err);
-	if (!rc && warning)
+	if (!rc && warning[0])
 		weft_log(WEFT_WARN, "%s", warning);
 	return rc;
 }

@@ -39,18 +39,18 @@ static void read_line(const char *path, char *line, int size)
 static bool check_rights(struct doctor_report *r)
 {
 	struct weft_err err = { 0 };
-	const char *warning;
+	char warning[PRIVILEGE_WARNING_SIZE];
 
-	if (privilege_check(&warning, &err)) {
+	if (privilege_check(warning, &err)) {
 		r->is_not_allowed = true;
 		doctor_add(
 			r, "rights", DOCTOR_FAIL,
 			"nothing can be recorded; reading recordings needs no rights",
-			"sudo weft record, or give it CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYSLOG",
+			"sudo weft record, or give it CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_SYSLOG and CAP_CHECKPOINT_RESTORE",
 			"%s", err.msg);
 		return false;
 	}
-	if (warning)
+	if (warning[0])
 		doctor_add(r, "rights", DOCTOR_WARN, "see left",
 			   "run it as root", "%s", warning);
 	else
