@@ -151,8 +151,9 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 35-jit-code 47-notify 63-hostile-context 66-obi \
-	67-precedence 71-by-time 72-truth 82-measure 84-wall 86-same-twice \
+	33-many-binaries 35-jit-code 47-notify 52-privileges \
+	63-hostile-context 66-obi 67-precedence 71-by-time 72-truth \
+	82-measure 84-wall 86-same-twice \
 	90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
