@@ -189,20 +189,26 @@ check-lint:
 	$(Q)$(MAKE) --no-print-directory DEV=1 CC=clang B=build/dev-clang tests
 	$(Q)tools/lint.sh
 
-# Hours: many kills, long attribution, all ways to build the known chains.
+# Hours: many kills, long attribution, all ways to build the known chains. Writes
+# docs/reliability.md.
 check-long: check
-	$(Q)SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
+	$(Q){ SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
-		FAULTS=all SOAK_SECONDS=1800 $(PROVE) $(B)/tests/t_query_simulation \
+		FAULTS=all SOAK_SECONDS=1800 DISK_STUCK=1 $(PROVE) \
+		$(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
 		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
 		tests/live/31-names.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
-		$(wildcard tests/live/*attribution.sh)
+		tests/live/42-disk.sh tests/live/64-flood.sh \
+		$(wildcard tests/live/*attribution.sh); \
+	echo $$? >$(B)/check-long.status; } | tee $(B)/check-long.log; \
+	tools/reliability.sh $(B)/check-long.log >docs/reliability.md; \
+	exit $$(cat $(B)/check-long.status)
 
 # Heavy partners, each installed by the script that needs it.
 check-interop:

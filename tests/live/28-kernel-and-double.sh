@@ -56,7 +56,7 @@ as_libdwfl() {
 
 as_libdwfl 100 sqlite3 :memory: "$query"
 as_libdwfl 100 "$load/unwind/gcc-O2-pie" deep-60 20
-as_libdwfl 100 "$load/unwind/clang-O2-pie" signal 20
+as_libdwfl 100 "$load/unwind/clang-O1-pie-lld" signal 20
 awk 'BEGIN { for (i = 0; i < 9000; i++)
 	print "int f" i "(int a) { int s = 0; for (int k = 0; k < a; k++)" \
 		" s += k % (a + " i "); return s; }" }' >"$dir/long.i"
