@@ -151,10 +151,9 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 35-jit-code 47-notify 52-privileges \
+	33-many-binaries 35-jit-code 42-disk 47-notify 52-privileges \
 	63-hostile-context 66-obi 67-precedence 71-by-time 72-truth \
-	82-measure 84-wall 86-same-twice \
-	90-soak)
+	82-measure 84-wall 86-same-twice 88-keep 90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
@@ -204,7 +203,7 @@ check-long: check
 		tests/live/31-names.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
-		tests/live/42-disk.sh tests/live/64-flood.sh \
+		tests/live/64-flood.sh \
 		$(wildcard tests/live/*attribution.sh); \
 	echo $$? >$(B)/check-long.status; } | tee $(B)/check-long.log; \
 	tools/reliability.sh $(B)/check-long.log >docs/reliability.md; \
