@@ -27,7 +27,7 @@ ends() {
 # stays as it is
 no_writer() {
 	[ -n "$writers" ] || return 0
-	echo '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"'$A'",
+	echo '{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"'"$A"'",
 		"spanId":"00f067aa0ba902b7","name":"x",
 		"startTimeUnixNano":"1","endTimeUnixNano":"2"}]}]}]}' >spans.json
 	sha256sum "$1" >before
