@@ -112,36 +112,42 @@ static const char *find_sql(sqlite3_stmt *have, const char *type,
 	return sqlite3_step(have) == SQLITE_ROW ? text_of(have, 0) : NULL;
 }
 
-/* Prepare to go through what is ours, and to look for it in the file. */
-static int prepare(const struct conn *own, const struct conn *file,
-		   sqlite3_stmt **want, sqlite3_stmt **have,
-		   struct weft_err *err)
+/* Prepare find_sql(). */
+static int prepare_find(const struct conn *file, sqlite3_stmt **have,
+			struct weft_err *err)
 {
-	int rc;
+	int rc = sqlite3_prepare_v2(file->db,
+				    "SELECT sql FROM main.sqlite_schema WHERE"
+				    " type = ?1 AND name = ?2 COLLATE NOCASE",
+				    -1, have, NULL);
 
-	*want = *have = NULL;
-	rc = sqlite3_prepare_v2(own->db,
-				"SELECT name, sql FROM sqlite_schema"
-				" WHERE type = ?1",
-				-1, want, NULL);
+	return rc ? conn_fail(file, rc, "read", err) : 0;
+}
+
+/* Prepare to go through what is ours of that type: name and statement. */
+static int prepare_own(const struct conn *own, const char *type,
+		       sqlite3_stmt **want, struct weft_err *err)
+{
+	int rc = sqlite3_prepare_v2(own->db,
+				    "SELECT name, sql FROM sqlite_schema"
+				    " WHERE type = ?1",
+				    -1, want, NULL);
+
 	if (rc)
 		return conn_fail(own, rc, "read", err);
-	rc = sqlite3_prepare_v2(file->db,
-				"SELECT sql FROM main.sqlite_schema WHERE"
-				" type = ?1 AND name = ?2 COLLATE NOCASE",
-				-1, have, NULL);
-	return rc ? conn_fail(file, rc, "read", err) : 0;
+	sqlite3_bind_text(*want, 1, type, -1, SQLITE_STATIC);
+	return 0;
 }
 
 static int check_tables(const struct conn *own, const struct conn *file,
 			struct weft_err *err)
 {
-	sqlite3_stmt *want, *have;
+	sqlite3_stmt *want = NULL, *have = NULL;
 	const char *sql;
-	int rc = prepare(own, file, &want, &have, err);
+	int rc = prepare_own(own, "table", &want, err);
 
 	if (!rc)
-		sqlite3_bind_text(want, 1, "table", -1, SQLITE_STATIC);
+		rc = prepare_find(file, &have, err);
 	while (!rc && sqlite3_step(want) == SQLITE_ROW) {
 		sql = find_sql(have, "table", text_of(want, 0));
 		if (!sql)
@@ -171,41 +177,103 @@ int schema_check(sqlite3 *db, const char *path, int version,
 	return rc;
 }
 
-/* Run fn for each view of ours until it returns something else than 0. */
-static int each_view(const struct conn *own, const struct conn *file,
-		     int (*fn)(const struct conn *file, const char *sql,
-			       const char *found, struct weft_err *err),
-		     struct weft_err *err)
+/* `sample` has a form for a file that is written, or was left so, and a plain
+ * one that lets every query use the indexes: SQLite 3.40 does not push an
+ * aggregate into UNION ALL. */
+static const char *sample_view(bool has_tail)
 {
-	sqlite3_stmt *want, *have;
-	int rc = prepare(own, file, &want, &have, err);
+	return has_tail ? "CREATE VIEW sample AS\n"
+			  "  -- detail, all of it: sealed and newest\n"
+			  "  SELECT * FROM sample_sealed UNION ALL\n"
+			  "  SELECT * FROM sample_tail"
+			: "CREATE VIEW sample AS\n"
+			  "  -- detail, all of it\n"
+			  "  SELECT * FROM sample_sealed";
+}
 
-	if (!rc)
-		sqlite3_bind_text(want, 1, "view", -1, SQLITE_STATIC);
-	while (!rc && sqlite3_step(want) == SQLITE_ROW)
-		rc = fn(file, text_of(want, 1),
-			find_sql(have, "view", text_of(want, 0)), err);
-	sqlite3_finalize(want);
+/* A copy of the statement that *rest begins with, without its semicolon, for
+ * the caller to free; *rest is what follows. NULL: there is none, or no memory
+ * (then *rest stays). */
+static char *take_statement(const char **rest)
+{
+	const char *end = *rest;
+	char *sql = NULL;
+	bool is_whole;
+
+	while ((end = strchr(end, ';'))) {
+		end++;
+		sql = strndup(*rest, (size_t)(end - *rest));
+		if (!sql)
+			return NULL;
+		is_whole = sqlite3_complete(sql);
+		if (is_whole) {
+			sql[end - *rest - 1] = '\0';
+			*rest = end;
+			return sql;
+		}
+		free(sql);
+	}
+	*rest = "";
+	return NULL;
+}
+
+/* Does the file have the view that this statement makes, made by the same
+ * one? Others make none. */
+static bool has_view(sqlite3_stmt *have, const char *sql)
+{
+	static const char create[] = "CREATE VIEW ";
+	const char *name = skip_blanks(sql), *found;
+	char word[64];
+	size_t n = 0;
+
+	if (strncmp(name, create, sizeof(create) - 1) != 0)
+		return true;
+	name += sizeof(create) - 1;
+	while (is_word(name[n]) && n < sizeof(word) - 1)
+		n++;
+	snprintf(word, sizeof(word), "%.*s", (int)n, name);
+	found = find_sql(have, "view", word);
+	return found && is_same(found, sql);
+}
+
+/*
+ * Are the file's views ours? Their statements are compared as they stand:
+ * having SQLite make them in another place, to see what it keeps, costs more
+ * than most questions. Returns 1, 0, or a negative errno.
+ */
+static int has_own_views(const struct conn *file, bool has_tail,
+			 struct weft_err *err)
+{
+	const char *rest = store_views_text;
+	sqlite3_stmt *have;
+	bool is_ours;
+	char *sql;
+	int rc = prepare_find(file, &have, err);
+
+	if (rc)
+		return rc;
+	/* A closed file may still have the form of one that is written. */
+	is_ours = has_view(have, sample_view(true)) ||
+		  (!has_tail && has_view(have, sample_view(false)));
+	while (is_ours && (sql = take_statement(&rest))) {
+		is_ours = has_view(have, sql);
+		free(sql);
+	}
 	sqlite3_finalize(have);
-	return rc;
+	if (is_ours && *rest)
+		return weft_fail(err, -ENOMEM, "cannot read '%s': no memory",
+				 file->path);
+	return is_ours;
 }
 
-static int on_compare(const struct conn *file, const char *sql,
-		      const char *found, struct weft_err *err)
+/* Make a view of ours as a temporary one; sql as SQLite keeps it. */
+static int shadow(const struct conn *file, const char *sql,
+		  struct weft_err *err)
 {
-	(void)file;
-	(void)err;
-	return found && is_same(found, sql) ? 0 : 1;
-}
-
-static int on_shadow(const struct conn *file, const char *sql,
-		     const char *found, struct weft_err *err)
-{
-	static const char create[] = "CREATE VIEW "; /* as SQLite keeps it */
+	static const char create[] = "CREATE VIEW ";
 	char *own;
 	int rc;
 
-	(void)found;
 	own = sqlite3_mprintf("CREATE TEMP VIEW %s", sql + sizeof(create) - 1);
 	rc = own ? conn_exec(file, own, err)
 		 : weft_fail(err, -ENOMEM, "cannot read '%s': no memory",
@@ -214,50 +282,45 @@ static int on_shadow(const struct conn *file, const char *sql,
 	return rc;
 }
 
+static int shadow_views(const struct conn *file, bool has_tail,
+			struct weft_err *err)
+{
+	struct conn own;
+	sqlite3_stmt *want = NULL;
+	int rc = open_own(&own, file->path, 0, err);
+
+	if (rc)
+		return rc;
+	rc = schema_make_views(&own, has_tail, err);
+	if (!rc)
+		rc = prepare_own(&own, "view", &want, err);
+	while (!rc && sqlite3_step(want) == SQLITE_ROW)
+		rc = shadow(file, text_of(want, 1), err);
+	sqlite3_finalize(want);
+	conn_close(&own);
+	return rc;
+}
+
 int schema_use_own_views(sqlite3 *db, const char *path, struct weft_err *err)
 {
-	struct conn own, file = { .db = db, .path = path };
+	struct conn file = { .db = db, .path = path };
 	int64_t has_tail;
 	int rc = conn_int(&file, "SELECT EXISTS (SELECT 1 FROM sample_tail)",
 			  &has_tail, err);
 
 	if (!rc)
-		rc = open_own(&own, path, 0, err);
-	if (rc)
+		rc = has_own_views(&file, has_tail != 0, err);
+	if (rc < 0)
 		return rc;
-	rc = schema_make_views(&own, true, err);
-	if (!rc)
-		rc = each_view(&own, &file, on_compare, err);
-	/* Of a closed file `sample` has the other form. */
-	if (rc == 1 && !has_tail) {
-		rc = schema_make_views(&own, false, err);
-		if (!rc)
-			rc = each_view(&own, &file, on_compare, err);
-	}
-	if (rc == 1)
-		rc = each_view(&own, &file, on_shadow, err);
-	conn_close(&own);
-	return rc;
+	return rc ? 0 : shadow_views(&file, has_tail != 0, err);
 }
 
 int schema_make_views(const struct conn *conn, bool has_tail,
 		      struct weft_err *err)
 {
-	int rc;
+	int rc = conn_exec(conn, "DROP VIEW IF EXISTS sample", err);
 
-	rc = conn_exec(conn, "DROP VIEW IF EXISTS sample", err);
-	if (rc)
-		return rc;
-	/* The plain form lets every query use the indexes: SQLite 3.40 does
-	 * not push an aggregate into UNION ALL. */
-	rc = conn_exec(conn,
-		       has_tail ? "CREATE VIEW sample AS\n"
-				  "  -- detail, all of it: sealed and newest\n"
-				  "  SELECT * FROM sample_sealed UNION ALL\n"
-				  "  SELECT * FROM sample_tail"
-				: "CREATE VIEW sample AS\n"
-				  "  -- detail, all of it\n"
-				  "  SELECT * FROM sample_sealed",
-		       err);
+	if (!rc)
+		rc = conn_exec(conn, sample_view(has_tail), err);
 	return rc ? rc : conn_exec(conn, store_views_text, err);
 }
