@@ -13,18 +13,14 @@
 #include "collector/privilege.h"
 #include "collector/syscall_filter.h"
 
-#if !defined(__SANITIZE_ADDRESS__)
 static const rlim_t memory_bytes = 1ULL << 30;
-#endif
 
 static _Noreturn void run_child(const struct confined *c, int to)
 {
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	privilege_limit(RLIMIT_CORE, 0);
-#if !defined(__SANITIZE_ADDRESS__)
-	privilege_limit(RLIMIT_AS, memory_bytes);
-#endif
+	privilege_limit_memory(memory_bytes);
 	/* One that goes on prints, perhaps to a file. */
 	if (!c->goes_on)
 		privilege_limit(RLIMIT_FSIZE, 0);

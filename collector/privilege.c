@@ -178,6 +178,15 @@ void privilege_limit(int resource, rlim_t most)
 	(void)setrlimit(resource, &both);
 }
 
+void privilege_limit_memory(rlim_t most)
+{
+#ifdef PRIVILEGE_IS_SANITIZED
+	(void)most;
+#else
+	privilege_limit(RLIMIT_AS, most);
+#endif
+}
+
 int privilege_drop(struct weft_err *err)
 {
 	/* CAP_BPF alone makes maps: of unwind tables, as they are built. Root

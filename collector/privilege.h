@@ -51,6 +51,19 @@ void privilege_read_as_nobody(void);
 /* Lower a limit (RLIMIT_...), for good. That cannot fail. */
 void privilege_limit(int resource, rlim_t most);
 
+/* Built with a sanitizer, as gcc and clang say it: that reserves terabytes of
+ * addresses, and makes system calls of its own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define PRIVILEGE_IS_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define PRIVILEGE_IS_SANITIZED 1
+#endif
+#endif
+
+/* Lower the limit of addresses, in bytes; not where a sanitizer needs them. */
+void privilege_limit_memory(rlim_t most);
+
 /* Who started us: the user who called sudo, if one did. */
 uid_t privilege_user(void);
 

@@ -3,15 +3,8 @@
 #include <fcntl.h>
 #include <seccomp.h>
 
+#include "collector/privilege.h"
 #include "collector/syscall_filter.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
 
 /* An allow-list: what is not thought of is refused, not let through. */
 static const int allowed[] = {
@@ -80,7 +73,7 @@ static int add_rules(scmp_filter_ctx filter)
 
 int syscall_filter_apply(void)
 {
-#ifdef HAS_SANITIZER
+#ifdef PRIVILEGE_IS_SANITIZED
 	(void)add_rules;
 	return 0;
 #else

@@ -30,14 +30,6 @@
 /* A crafted file may make a parser ask for any amount of memory. */
 static const rlim_t memory_bytes = 1 << 30;
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SHADOW_MEMORY 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SHADOW_MEMORY 1
-#endif
-#endif
-
 enum {
 	CHILDREN_MAX = WIRE_WORKERS_MAX + WIRE_STUCK_MAX,
 	CONTROL_FD = 3,
@@ -108,11 +100,7 @@ static _Noreturn void run_inspector(int fd, pid_t server)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	if (dup2(fd, CONTROL_FD) < 0 || close_range(CONTROL_FD + 1, ~0U, 0))
 		_exit(1);
-#ifndef HAS_SHADOW_MEMORY
-	privilege_limit(RLIMIT_AS, memory_bytes);
-#else
-	(void)memory_bytes;
-#endif
+	privilege_limit_memory(memory_bytes);
 	if (syscall_filter_apply())
 		_exit(1);
 	inspect_serve(CONTROL_FD);

@@ -154,7 +154,7 @@ static _Noreturn void run_server(int out, int listener)
 		_exit(1);
 	/* Forgotten when the user changes, so set after that. */
 	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	privilege_limit(RLIMIT_AS, memory_max);
+	privilege_limit_memory(memory_max);
 	privilege_limit(RLIMIT_NOFILE, FILES_MAX);
 	privilege_limit(RLIMIT_CORE, 0);
 	privilege_limit(RLIMIT_FSIZE, 0);

@@ -29,14 +29,6 @@
 #include "tests/unit/skip.h"
 #include "tests/unit/t_collector_inspect.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
-
 static char place[64], file[128], new_file[128];
 static pid_t tester;
 
@@ -236,7 +228,7 @@ static void all_but_reading_is_refused(void **state)
 	const struct answer *a;
 
 	(void)state;
-#ifdef HAS_SANITIZER
+#ifdef PRIVILEGE_IS_SANITIZED
 	SKIP_BECAUSE("sanitizers need more than the filter lets through");
 #endif
 	a = ask();
@@ -288,7 +280,7 @@ static void expect_confined(const char *status, uint64_t most)
 	assert_int_equal(field(status, "\nCapPrm:") & ~most, 0);
 	assert_int_equal(field(status, "\nCapInh:"), 0);
 	assert_int_equal(field(status, "\nCapAmb:"), 0);
-#ifndef HAS_SANITIZER
+#ifndef PRIVILEGE_IS_SANITIZED
 	assert_int_equal(field(status, "\nSeccomp:"), 2);
 #endif
 	if (geteuid())
