@@ -80,13 +80,9 @@ static const char *take(int id, const char *value, struct gc *to)
 		to->file = value;
 		return NULL;
 	case OPT_KEEP_DETAIL:
-		return keep_parse_time(value, &to->keep.detail_ns)
-			       ? "--keep-detail takes a time, as 24h"
-			       : NULL;
+		return keep_take_detail(value, &to->keep);
 	case OPT_KEEP_SHAPE:
-		return keep_parse_shape(value, &to->keep)
-			       ? "--keep-shape takes up to three times in ascending order, as 24h,30d"
-			       : NULL;
+		return keep_take_shape(value, &to->keep);
 	case OPT_MAX_SIZE:
 		return weft_parse_size(value, 1, 1ULL << 50,
 				       &to->keep.max_bytes)

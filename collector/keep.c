@@ -19,7 +19,7 @@ void keep_init(struct store_keep *keep)
 	};
 }
 
-int keep_parse_time(const char *text, uint64_t *ns)
+static int parse_time(const char *text, uint64_t *ns)
 {
 	static const struct {
 		char letter;
@@ -48,7 +48,14 @@ int keep_parse_time(const char *text, uint64_t *ns)
 	return -EINVAL;
 }
 
-int keep_parse_shape(const char *text, struct store_keep *keep)
+const char *keep_take_detail(const char *value, struct store_keep *keep)
+{
+	return parse_time(value, &keep->detail_ns)
+		       ? "--keep-detail takes a time, as 24h"
+		       : NULL;
+}
+
+static int parse_shape(const char *text, struct store_keep *keep)
 {
 	uint64_t *to[] = { &keep->seconds_ns, &keep->minutes_ns,
 			   &keep->counts_ns };
@@ -63,7 +70,7 @@ int keep_parse_shape(const char *text, struct store_keep *keep)
 			return -EINVAL;
 		memcpy(one, text, length);
 		one[length] = '\0';
-		if (keep_parse_time(one, to[i]) || *to[i] < before)
+		if (parse_time(one, to[i]) || *to[i] < before)
 			return -EINVAL;
 		before = *to[i];
 		text += length;
@@ -71,6 +78,13 @@ int keep_parse_shape(const char *text, struct store_keep *keep)
 			return 0;
 	}
 	return -EINVAL;
+}
+
+const char *keep_take_shape(const char *value, struct store_keep *keep)
+{
+	return parse_shape(value, keep)
+		       ? "--keep-shape takes up to three times in ascending order, as 24h,30d"
+		       : NULL;
 }
 
 void keep_add_defaults(struct store_keep *keep)

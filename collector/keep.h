@@ -17,11 +17,13 @@
 /* Before any option: everything stays. */
 void keep_init(struct store_keep *keep);
 
-/* A time with s, m, h or d, or "all". Returns 0 or -EINVAL. */
-int keep_parse_time(const char *text, uint64_t *ns) MUST_CHECK;
+/* Take the value of --keep-detail: a time with s, m, h or d, or "all". Returns
+ * NULL, or what is wrong with it. */
+const char *keep_take_detail(const char *value, struct store_keep *keep);
 
-/* TIME[,TIME[,TIME]], none less than the one before. Returns 0 or -EINVAL. */
-int keep_parse_shape(const char *text, struct store_keep *keep) MUST_CHECK;
+/* The same of --keep-shape: TIME[,TIME[,TIME]], none less than the one before.
+ */
+const char *keep_take_shape(const char *value, struct store_keep *keep);
 
 /* What was not asked for, from what was. */
 void keep_add_defaults(struct store_keep *keep);

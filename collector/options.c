@@ -330,13 +330,9 @@ static const char *take(int id, const char *value, struct record_opts *o)
 			       ? "--max-wal takes a size of at least 1M"
 			       : NULL;
 	case OPT_KEEP_DETAIL:
-		return keep_parse_time(value, &o->keep.detail_ns)
-			       ? "--keep-detail takes a time, as 24h"
-			       : NULL;
+		return keep_take_detail(value, &o->keep);
 	case OPT_KEEP_SHAPE:
-		return keep_parse_shape(value, &o->keep)
-			       ? "--keep-shape takes up to three times in ascending order, as 24h,30d"
-			       : NULL;
+		return keep_take_shape(value, &o->keep);
 	case OPT_MAX_SIZE:
 		return weft_parse_size(value, 1 << 20, 1ULL << 50,
 				       &o->keep.max_bytes)

@@ -315,7 +315,6 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 		.on_idle = p->hooks.on_answer,
 		.ctx = p->hooks.ctx,
 		.keep = p->opts->keep,
-		.has_keep = keep_is_asked(&p->opts->keep),
 		.max_wal_bytes = p->opts->max_wal_bytes,
 	};
 	int rc = inspect_open(&p->inspect, &p->loop, p->server, NULL, err);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "collector/clock.h"
+#include "collector/keep.h"
 #include "collector/writer.h"
 
 enum {
@@ -88,7 +89,7 @@ int writer_open(struct writer **out, const struct writer_opts *opts,
 	w->opts = *opts;
 	uv_timer_init(opts->loop, w->retry);
 	w->retry->data = w;
-	w->is_to_tend = opts->has_keep;
+	w->is_to_tend = keep_is_asked(&opts->keep);
 	*out = w;
 	return 0;
 }

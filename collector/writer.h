@@ -28,7 +28,6 @@ struct writer_opts {
 	/* What the file keeps: what is old goes in small steps, after each
 	 * batch, while nothing else is to be written and the log is short. */
 	struct store_keep keep;
-	bool has_keep;
 	uint64_t max_wal_bytes;
 };
 
