@@ -271,6 +271,11 @@ static void hand_over(struct pipeline *p)
 	}
 	if (writer_queued(p->writer) >= WRITER_QUEUE_MAX)
 		return;
+	/* A log half full: one at a time, so that it passes its limit by no
+	 * more than one batch. */
+	if (!p->is_finishing && writer_queued(p->writer) &&
+	    writer_wal_bytes(p->writer) >= p->max_wal_bytes / 2)
+		return;
 	count_samples(p->batch, p->n_events, LEDGER_STORED);
 	batch_view(p->batch, &view);
 	add_up(p, &view);
