@@ -7,7 +7,7 @@
  *
  * Programs of uprobes can be preempted, also by another thread that runs the
  * same one on the same CPU. So what is per CPU is still added to by atomic
- * instructions, and nothing is kept in scratch memory.
+ * instructions there (bump()), and nothing is kept in scratch memory.
  */
 #include "measure_wire.h"
 
@@ -65,13 +65,25 @@ struct moment {
 	__u64 retval, number, elapsed;
 };
 
+/* Add to what is this CPU's; returns what it was. */
+static __always_inline __u64 bump(__u64 *n, __u64 by)
+{
+	__u64 before;
+
+	if (!plan.is_alone)
+		return __sync_fetch_and_add(n, by);
+	before = *n;
+	*n = before + by;
+	return before;
+}
+
 static __always_inline int end_in(__u32 epoch, enum measure_entry entry)
 {
 	__u32 slot = epoch % WEFT_EPOCHS;
 	struct measure_ledger *l = bpf_map_lookup_elem(&measure_ledgers, &slot);
 
 	if (l)
-		__sync_fetch_and_add(&l->entry[entry], 1);
+		bump(&l->entry[entry], 1);
 	return 0;
 }
 
@@ -81,7 +93,7 @@ static __always_inline bool select(__u32 epoch)
 	__u32 slot = epoch % WEFT_EPOCHS;
 	struct measure_ledger *l = bpf_map_lookup_elem(&measure_ledgers, &slot);
 
-	return l && __sync_fetch_and_add(&l->entry[MEASURE_SELECTED], 1) <
+	return l && bump(&l->entry[MEASURE_SELECTED], 1) <
 			    MEASURE_EXAMPLES_MAX;
 }
 
@@ -233,8 +245,13 @@ static __always_inline bool raise(__u64 *most, __u64 v)
 	for (int i = 0; i < 8; i++) {
 		__u64 old = *(volatile __u64 *)most;
 
-		if (v <= old ||
-		    __sync_val_compare_and_swap(most, old, v) == old)
+		if (v <= old)
+			return true;
+		if (plan.is_alone) {
+			*most = v;
+			return true;
+		}
+		if (__sync_val_compare_and_swap(most, old, v) == old)
 			return true;
 	}
 	return false;
@@ -259,11 +276,7 @@ static __always_inline bool add_to_bucket(struct measure_value *all,
 {
 	if (bucket >= plan.n_buckets)
 		return false;
-	if (plan.examples)
-		return __sync_fetch_and_add(&all->bucket[bucket], 1) <
-		       plan.examples;
-	__sync_fetch_and_add(&all->bucket[bucket], 1);
-	return false;
+	return bump(&all->bucket[bucket], 1) < plan.examples;
 }
 
 /* Add a value; *bucket is where, *is_example whether it is one. */
@@ -277,9 +290,9 @@ static __always_inline bool add(struct measure_value *all, __u64 v,
 	if (plan.keeps_extremes &&
 	    (!raise(&all->not_min, ~rank) || !raise(&all->max, rank)))
 		return false;
-	__sync_fetch_and_add(&all->count, 1);
+	bump(&all->count, 1);
 	if (plan.has_value)
-		__sync_fetch_and_add(&all->sum, v);
+		bump(&all->sum, v);
 	if (plan.buckets == MEASURE_LOG2)
 		bucket = log2_bucket(v);
 	else if (plan.buckets == MEASURE_LINEAR)

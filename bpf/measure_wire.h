@@ -88,7 +88,10 @@ struct measure_plan {
 	/* Words of the key at which a stack and an attribute begin, plus 1; 0:
 	 * there is none. */
 	__u32 stack_at, attribute_at;
-	__u32 pad;
+	/* While the program runs nothing else on its CPU adds to the same: of
+	 * a tracepoint's, which the kernel runs with preemption off, and not
+	 * again from within itself. */
+	__u32 is_alone;
 	__s64 linear_min, linear_max;
 	__u64 linear_step;
 	struct measure_term value;

@@ -392,6 +392,7 @@ int measure_plan(const struct measure *m, int events_fd,
 		rc = plan_tests(&p);
 	if (out->hook == MEASURE_AT_RAW && p.reads_record)
 		out->hook = MEASURE_AT_TRACEPOINT;
+	out->plan.is_alone = m->probe == MEASURE_TRACEPOINT;
 	return rc;
 }
 

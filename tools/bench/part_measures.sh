@@ -1,10 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Kernel time of one event that is measured, ours against bpftrace, as the
-# kernel itself times programs; both at once, on the same events. Ours of system
-# calls runs at all of them and looks at those that are asked for: its time is
-# all of that, by the number of those.
+# What one event that is measured costs, ours against bpftrace, in two ways:
+#
+#   program  the time of the kernel programs alone, as the kernel itself times
+#            them; both tools at once, on the same events. Ours of system calls
+#            runs at all of them and looks at those that are asked for: its time
+#            is all of that, by the number of those
+#   whole    what the measured program pays: its CPU time with the measure
+#            beyond that without, by the number of its events; in turns. The
+#            ways into programs differ too, and are in it
 set -eu
 # shellcheck source=tools/bench/measure.sh
 . "$(dirname "$0")/measure.sh"
@@ -75,14 +80,42 @@ both() {
 	}
 }
 
-# row WORDS NAME
+# cpu_ns EVENTS COMMAND...: CPU time of an event
+cpu_ns() {
+	events=$1
+	shift
+	"$stopwatch" 1 taskset -c 0 "$@" |
+		awk -v n="$events" '{ printf "%.1f\n", $4 * 1e6 / n }'
+}
+
+# whole NAME OURS THEIRS EVENTS COMMAND...: a line of $dir/whole_NAME: what an
+# event costs beyond nothing with ours, with theirs
+whole() {
+	name=$1
+	ours=$2
+	theirs=$3
+	shift 3
+	without=$(cpu_ns "$@")
+	start_ours "$ours"
+	with_ours=$(cpu_ns "$@")
+	stop_running
+	rm -f "$dir"/m.db*
+	start_theirs "$theirs"
+	with_theirs=$(cpu_ns "$@")
+	stop_running
+	echo "$without $with_ours $with_theirs" |
+		awk '{ print $2 - $1, $3 - $1 }' >>"$dir/whole_$name"
+}
+
+# row WORDS FILE [GOAL]
 row() {
-	cut -d ' ' -f 1 "$dir/of_$2" >"$dir/weft"
-	cut -d ' ' -f 2 "$dir/of_$2" >"$dir/bpftrace"
+	cut -d ' ' -f 1 "$dir/$2" >"$dir/weft"
+	cut -d ' ' -f 2 "$dir/$2" >"$dir/bpftrace"
 	figure "$1: weft" "$(median "$dir/weft")" ns "$(spread "$dir/weft")"
 	figure "$1: bpftrace" "$(median "$dir/bpftrace")" ns \
 		"$(spread "$dir/bpftrace")"
-	ratio "  ratio" "$(median "$dir/weft")" "$(median "$dir/bpftrace")" 1
+	ratio "$1: ratio" "$(median "$dir/weft")" "$(median "$dir/bpftrace")" \
+		"${3-}" ns bpftrace
 }
 
 # Bytes one by one from a program to another: reads, writes, switches.
@@ -91,20 +124,29 @@ start_reads() {
 		'dd if=/dev/zero bs=1 | dd of=/dev/null bs=1'
 }
 calls=$load/calls
+reads='tracepoint:syscalls:sys_enter_read'
+switches='tracepoint:sched:sched_switch'
 i=0
 while [ $i -lt "$pairs" ]; do
 	start_reads
-	both read 'hist(args.count) by comm @ tracepoint:syscalls:sys_enter_read' \
-		'tracepoint:syscalls:sys_enter_read { @[comm] = hist(args->count); }'
-	both switch 'count() @ tracepoint:sched:sched_switch' \
-		'tracepoint:sched:sched_switch { @ = count(); }'
+	both read "hist(args.count) by comm @ $reads" \
+		"$reads { @[comm] = hist(args->count); }"
+	both switch "count() @ $switches" "$switches { @ = count(); }"
 	stop_load
 	start_on 0 "$calls" plain 1 2000000000
 	both uprobe "count() @ uprobe:$calls:measured" \
 		"uprobe:$calls:measured { @ = count(); }"
 	stop_load
+	whole read "hist(args.count) by comm @ $reads" \
+		"$reads { @[comm] = hist(args->count); }" \
+		1000000 dd if=/dev/zero of=/dev/null bs=1 count=1000000
+	whole uprobe "count() @ uprobe:$calls:measured" \
+		"uprobe:$calls:measured { @ = count(); }" \
+		200000 "$calls" plain 1 200000
 	i=$((i + 1))
 done
-row "hist by comm on sys_enter_read" read
-row "count on a uprobe" uprobe
-row "count on sched_switch" switch
+row "hist by comm on sys_enter_read, whole" whole_read 1
+row "count on a uprobe, whole" whole_uprobe 1
+row "hist by comm on sys_enter_read, program" of_read
+row "count on a uprobe, program" of_uprobe
+row "count on sched_switch, program" of_switch
