@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,55 +6,7 @@
 
 #include "store/inside.h"
 #include "store/schema.h"
-
-static const char *skip_blanks(const char *sql)
-{
-	const char *end;
-
-	for (;;) {
-		sql += strspn(sql, " \t\r\n\f");
-		if (sql[0] == '-' && sql[1] == '-') {
-			sql += strcspn(sql, "\n");
-		} else if (sql[0] == '/' && sql[1] == '*') {
-			end = strstr(sql + 2, "*/");
-			sql = end ? end + 2 : sql + strlen(sql);
-		} else {
-			return sql;
-		}
-	}
-}
-
-static bool is_word(char c)
-{
-	return isalnum((unsigned char)c) || c == '_';
-}
-
-/* Are two statements the same, but for comments and blanks? */
-static bool is_same(const char *a, const char *b)
-{
-	char quote = 0, before = 0;
-
-	for (;; before = *a++, b++) {
-		const char *from_a = a, *from_b = b;
-
-		if (!quote) {
-			a = skip_blanks(a);
-			b = skip_blanks(b);
-		}
-		if (*a != *b)
-			return false;
-		if (!*a)
-			return true;
-		/* One word is not two. */
-		if ((a == from_a) != (b == from_b) && is_word(before) &&
-		    is_word(*a))
-			return false;
-		if (quote)
-			quote = *a == quote ? 0 : quote;
-		else if (strchr("'\"`", *a))
-			quote = *a;
-	}
-}
+#include "store/schema_text.h"
 
 static int fail_differs(const char *path, const char *what, const char *name,
 			struct weft_err *err)
@@ -67,25 +18,9 @@ static int fail_differs(const char *path, const char *what, const char *name,
 			 path, what, name);
 }
 
-static const char *text_of(sqlite3_stmt *row, int column)
+static int no_memory(const char *path, struct weft_err *err)
 {
-	const char *text = (const char *)sqlite3_column_text(row, column);
-
-	return text ? text : "";
-}
-
-/* A connection to a schema of ours of that version, in memory. */
-static int open_own(struct conn *own, const char *path, int version,
-		    struct weft_err *err)
-{
-	int rc = conn_open(own, path, CONN_MEMORY, err);
-
-	if (rc)
-		return rc;
-	rc = conn_migrate(own, 0, version, err);
-	if (rc)
-		conn_close(own);
-	return rc;
+	return weft_fail(err, -ENOMEM, "cannot read '%s': no memory", path);
 }
 
 static int check_triggers(const struct conn *file, struct weft_err *err)
@@ -106,10 +41,15 @@ static int check_triggers(const struct conn *file, struct weft_err *err)
 static const char *find_sql(sqlite3_stmt *have, const char *type,
 			    const char *name)
 {
+	const char *sql;
+
 	sqlite3_reset(have);
 	sqlite3_bind_text(have, 1, type, -1, SQLITE_TRANSIENT);
 	sqlite3_bind_text(have, 2, name, -1, SQLITE_TRANSIENT);
-	return sqlite3_step(have) == SQLITE_ROW ? text_of(have, 0) : NULL;
+	if (sqlite3_step(have) != SQLITE_ROW)
+		return NULL;
+	sql = (const char *)sqlite3_column_text(have, 0);
+	return sql ? sql : "";
 }
 
 /* Prepare find_sql(). */
@@ -124,40 +64,24 @@ static int prepare_find(const struct conn *file, sqlite3_stmt **have,
 	return rc ? conn_fail(file, rc, "read", err) : 0;
 }
 
-/* Prepare to go through what is ours of that type: name and statement. */
-static int prepare_own(const struct conn *own, const char *type,
-		       sqlite3_stmt **want, struct weft_err *err)
-{
-	int rc = sqlite3_prepare_v2(own->db,
-				    "SELECT name, sql FROM sqlite_schema"
-				    " WHERE type = ?1",
-				    -1, want, NULL);
-
-	if (rc)
-		return conn_fail(own, rc, "read", err);
-	sqlite3_bind_text(*want, 1, type, -1, SQLITE_STATIC);
-	return 0;
-}
-
-static int check_tables(const struct conn *own, const struct conn *file,
+static int check_tables(const struct schema_text *own, const struct conn *file,
 			struct weft_err *err)
 {
-	sqlite3_stmt *want = NULL, *have = NULL;
+	sqlite3_stmt *have = NULL;
 	const char *sql;
-	int rc = prepare_own(own, "table", &want, err);
+	int rc = prepare_find(file, &have, err);
 
-	if (!rc)
-		rc = prepare_find(file, &have, err);
-	while (!rc && sqlite3_step(want) == SQLITE_ROW) {
-		sql = find_sql(have, "table", text_of(want, 0));
+	for (size_t i = 0; i < own->n && !rc; i++) {
+		const struct schema_statement *want = &own->rows[i];
+
+		sql = find_sql(have, "table", want->name);
 		if (!sql)
 			rc = fail_differs(file->path, "it lacks the table",
-					  text_of(want, 0), err);
-		else if (!is_same(sql, text_of(want, 1)))
+					  want->name, err);
+		else if (!schema_text_is_same(sql, want->sql))
 			rc = fail_differs(file->path, "by its table",
-					  text_of(want, 0), err);
+					  want->name, err);
 	}
-	sqlite3_finalize(want);
 	sqlite3_finalize(have);
 	return rc;
 }
@@ -165,108 +89,51 @@ static int check_tables(const struct conn *own, const struct conn *file,
 int schema_check(sqlite3 *db, const char *path, int version,
 		 struct weft_err *err)
 {
-	struct conn own, file = { .db = db, .path = path };
+	struct conn file = { .db = db, .path = path };
+	struct schema_text own = { 0 };
 	int rc = check_triggers(&file, err);
 
+	if (!rc && schema_text_tables(&own, version))
+		rc = no_memory(path, err);
 	if (!rc)
-		rc = open_own(&own, path, version, err);
-	if (rc)
-		return rc;
-	rc = check_tables(&own, &file, err);
-	conn_close(&own);
+		rc = check_tables(&own, &file, err);
+	schema_text_release(&own);
 	return rc;
 }
 
-/* `sample` has a form for a file that is written, or was left so, and a plain
- * one that lets every query use the indexes: SQLite 3.40 does not push an
- * aggregate into UNION ALL. */
-static const char *sample_view(bool has_tail)
+static bool has_view(sqlite3_stmt *have, const struct schema_statement *own)
 {
-	return has_tail ? "CREATE VIEW sample AS\n"
-			  "  -- detail, all of it: sealed and newest\n"
-			  "  SELECT * FROM sample_sealed UNION ALL\n"
-			  "  SELECT * FROM sample_tail"
-			: "CREATE VIEW sample AS\n"
-			  "  -- detail, all of it\n"
-			  "  SELECT * FROM sample_sealed";
+	const char *sql = find_sql(have, "view", own->name);
+
+	return sql && schema_text_is_same(sql, own->sql);
 }
 
-/* A copy of the statement that *rest begins with, without its semicolon, for
- * the caller to free; *rest is what follows. NULL: there is none, or no memory
- * (then *rest stays). */
-static char *take_statement(const char **rest)
+/* Are the file's views ours, of which the first is `sample`? */
+static int has_own_views(const struct conn *file, const struct schema_text *own,
+			 bool has_tail, bool *out, struct weft_err *err)
 {
-	const char *end = *rest;
-	char *sql = NULL;
-	bool is_whole;
-
-	while ((end = strchr(end, ';'))) {
-		end++;
-		sql = strndup(*rest, (size_t)(end - *rest));
-		if (!sql)
-			return NULL;
-		is_whole = sqlite3_complete(sql);
-		if (is_whole) {
-			sql[end - *rest - 1] = '\0';
-			*rest = end;
-			return sql;
-		}
-		free(sql);
-	}
-	*rest = "";
-	return NULL;
-}
-
-/* Does the file have the view that this statement makes, made by the same
- * one? Others make none. */
-static bool has_view(sqlite3_stmt *have, const char *sql)
-{
-	static const char create[] = "CREATE VIEW ";
-	const char *name = skip_blanks(sql), *found;
-	char word[64];
-	size_t n = 0;
-
-	if (strncmp(name, create, sizeof(create) - 1) != 0)
-		return true;
-	name += sizeof(create) - 1;
-	while (is_word(name[n]) && n < sizeof(word) - 1)
-		n++;
-	snprintf(word, sizeof(word), "%.*s", (int)n, name);
-	found = find_sql(have, "view", word);
-	return found && is_same(found, sql);
-}
-
-/*
- * Are the file's views ours? Their statements are compared as they stand:
- * having SQLite make them in another place, to see what it keeps, costs more
- * than most questions. Returns 1, 0, or a negative errno.
- */
-static int has_own_views(const struct conn *file, bool has_tail,
-			 struct weft_err *err)
-{
-	const char *rest = store_views_text;
+	struct schema_text tail = { 0 };
 	sqlite3_stmt *have;
-	bool is_ours;
-	char *sql;
 	int rc = prepare_find(file, &have, err);
 
 	if (rc)
 		return rc;
+	*out = has_view(have, &own->rows[0]);
 	/* A closed file may still have the form of one that is written. */
-	is_ours = has_view(have, sample_view(true)) ||
-		  (!has_tail && has_view(have, sample_view(false)));
-	while (is_ours && (sql = take_statement(&rest))) {
-		is_ours = has_view(have, sql);
-		free(sql);
+	if (!*out && !has_tail) {
+		if (schema_text_sample(&tail, true))
+			rc = no_memory(file->path, err);
+		else
+			*out = has_view(have, &tail.rows[0]);
+		schema_text_release(&tail);
 	}
+	for (size_t i = 1; i < own->n && *out; i++)
+		*out = has_view(have, &own->rows[i]);
 	sqlite3_finalize(have);
-	if (is_ours && *rest)
-		return weft_fail(err, -ENOMEM, "cannot read '%s': no memory",
-				 file->path);
-	return is_ours;
+	return rc;
 }
 
-/* Make a view of ours as a temporary one; sql as SQLite keeps it. */
+/* Make a view of ours as a temporary one. */
 static int shadow(const struct conn *file, const char *sql,
 		  struct weft_err *err)
 {
@@ -275,52 +142,41 @@ static int shadow(const struct conn *file, const char *sql,
 	int rc;
 
 	own = sqlite3_mprintf("CREATE TEMP VIEW %s", sql + sizeof(create) - 1);
-	rc = own ? conn_exec(file, own, err)
-		 : weft_fail(err, -ENOMEM, "cannot read '%s': no memory",
-			     file->path);
+	rc = own ? conn_exec(file, own, err) : no_memory(file->path, err);
 	sqlite3_free(own);
-	return rc;
-}
-
-static int shadow_views(const struct conn *file, bool has_tail,
-			struct weft_err *err)
-{
-	struct conn own;
-	sqlite3_stmt *want = NULL;
-	int rc = open_own(&own, file->path, 0, err);
-
-	if (rc)
-		return rc;
-	rc = schema_make_views(&own, has_tail, err);
-	if (!rc)
-		rc = prepare_own(&own, "view", &want, err);
-	while (!rc && sqlite3_step(want) == SQLITE_ROW)
-		rc = shadow(file, text_of(want, 1), err);
-	sqlite3_finalize(want);
-	conn_close(&own);
 	return rc;
 }
 
 int schema_use_own_views(sqlite3 *db, const char *path, struct weft_err *err)
 {
 	struct conn file = { .db = db, .path = path };
+	struct schema_text own = { 0 };
+	bool is_ours = false;
 	int64_t has_tail;
 	int rc = conn_int(&file, "SELECT EXISTS (SELECT 1 FROM sample_tail)",
 			  &has_tail, err);
 
+	if (!rc && (schema_text_sample(&own, has_tail != 0) ||
+		    schema_text_views(&own)))
+		rc = no_memory(path, err);
 	if (!rc)
-		rc = has_own_views(&file, has_tail != 0, err);
-	if (rc < 0)
-		return rc;
-	return rc ? 0 : shadow_views(&file, has_tail != 0, err);
+		rc = has_own_views(&file, &own, has_tail != 0, &is_ours, err);
+	for (size_t i = 0; i < own.n && !rc && !is_ours; i++)
+		rc = shadow(&file, own.rows[i].sql, err);
+	schema_text_release(&own);
+	return rc;
 }
 
 int schema_make_views(const struct conn *conn, bool has_tail,
 		      struct weft_err *err)
 {
-	int rc = conn_exec(conn, "DROP VIEW IF EXISTS sample", err);
+	struct schema_text sample = { 0 };
+	int rc = schema_text_sample(&sample, has_tail)
+			 ? no_memory(conn->path, err)
+			 : conn_exec(conn, "DROP VIEW IF EXISTS sample", err);
 
 	if (!rc)
-		rc = conn_exec(conn, sample_view(has_tail), err);
+		rc = conn_exec(conn, sample.rows[0].sql, err);
+	schema_text_release(&sample);
 	return rc ? rc : conn_exec(conn, store_views_text, err);
 }
