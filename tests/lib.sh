@@ -21,6 +21,7 @@ if [ ! -x "$weft" ]; then
 	echo "Bail out! no $weft: build it, or name one in \$WEFT"
 	exit 1
 fi
+kept=$(mktemp -d) # what all of a script's tests share; finish removes it
 
 it() {
 	local name=$1 status work
@@ -45,6 +46,7 @@ it() {
 }
 
 finish() {
+	rm -rf "$kept"
 	echo "1..$tests_run"
 	[ $tests_failed -eq 0 ]
 	exit
@@ -140,21 +142,33 @@ report_as() {
 	is_json out
 }
 
-# recording FILE [SQL...]: build a recording from tests/data/small.sql, then
-# run SQL on it.
+# recording FILE [SQL...]: a recording of tests/data/small.sql, on which SQL was
+# run. A script makes it once, and each of them is a copy.
 recording() {
-	local file=$1 sql schema=("$root"/store/sql/schema/*.sql)
+	local file=$1 sql
 	shift
-	rm -f "$file"
+	[ -f "$kept/small.db" ] || make_small "$kept/small.db"
+	cp "$kept/small.db" "$file"
+	[ $# -gt 0 ] || return 0
 	{
-		cat "${schema[@]}"
-		echo "PRAGMA user_version = ${#schema[@]};"
-		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
-		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
+		echo "PRAGMA synchronous = OFF;"
 		for sql in "$@"; do
 			echo "$sql"
 		done
 	} | sqlite3 -bail "$file"
+}
+
+make_small() {
+	local schema=("$root"/store/sql/schema/*.sql)
+	{
+		echo "PRAGMA synchronous = OFF; BEGIN;"
+		cat "${schema[@]}"
+		echo "PRAGMA user_version = ${#schema[@]};"
+		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
+		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
+		echo "COMMIT;"
+	} | sqlite3 -bail "$1.new"
+	mv "$1.new" "$1"
 }
 
 # is_json FILE: one JSON object in valid UTF-8.
