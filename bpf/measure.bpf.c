@@ -93,8 +93,7 @@ static __always_inline bool select(__u32 epoch)
 	__u32 slot = epoch % WEFT_EPOCHS;
 	struct measure_ledger *l = bpf_map_lookup_elem(&measure_ledgers, &slot);
 
-	return l && bump(&l->entry[MEASURE_SELECTED], 1) <
-			    MEASURE_EXAMPLES_MAX;
+	return l && bump(&l->entry[MEASURE_SELECTED], 1) < MEASURE_EXAMPLES_MAX;
 }
 
 static __always_inline __u64 narrow(__u64 v,
@@ -541,6 +540,28 @@ int on_return(struct pt_regs *ctx)
 	/* The return address has been popped. */
 	if (plan.pairs && !leave(ctx->rsp - sizeof(__u64), &m))
 		return end_in(epoch, MEASURE_NO_ENTRY);
+	return measure(ctx, IN_USER, epoch, &m);
+}
+
+/* A probe that is built into the program: its arguments may lie anywhere. */
+SEC("usdt")
+int on_usdt(struct pt_regs *ctx)
+{
+	struct moment m = {};
+	__u32 epoch = current_epoch;
+
+	if (!is_wanted(epoch))
+		return 0;
+#pragma unroll
+	for (int i = 0; i < MEASURE_ARGS; i++) {
+		long value = 0;
+
+		if (!(plan.uses_args & 1U << i))
+			continue;
+		if (bpf_usdt_arg(ctx, i, &value))
+			return end_in(epoch, MEASURE_UNREADABLE);
+		m.arg[i] = value;
+	}
 	return measure(ctx, IN_USER, epoch, &m);
 }
 

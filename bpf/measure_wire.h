@@ -78,9 +78,9 @@ struct measure_plan {
 	__u32 buckets; /* enum measure_buckets */
 	__u32 n_buckets;
 	__u32 has_value, keeps_extremes;
-	__u32 uses_args;
-	__u32 pairs;   /* entries are kept until their return comes */
-	__s32 syscall; /* only this one; -1: all */
+	__u32 uses_args; /* 1 << N: argument N */
+	__u32 pairs;     /* entries are kept until their return comes */
+	__s32 syscall;   /* only this one; -1: all */
 	/* So many of each bucket, key, CPU and interval are sent as examples;
 	 * of what has no buckets, each that is well above those before. */
 	__u32 examples;

@@ -76,7 +76,7 @@ static const struct cli_command command = {
 		"  KEY   comm, pid, tid, cpu, cgroup (its path), stack, attr.KEY (an attribute of the\n"
 		"        request, as http.route; one in a recording), or a V\n"
 		"  PROBE tracepoint:CATEGORY:NAME, uprobe:PATH:SYMBOL[+OFFSET],\n"
-		"        uretprobe:PATH:SYMBOL\n"
+		"        uretprobe:PATH:SYMBOL, usdt:PATH:PROVIDER:NAME\n"
 		"  OP    == != < <= > >=; numbers take ns, us, ms, s, k, M, G; comm == \"NAME\"\n"
 		"\n"
 		"  weft measure 'count() by comm @ tracepoint:raw_syscalls:sys_enter' -d 5\n"

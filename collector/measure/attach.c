@@ -42,6 +42,9 @@ size_t measure_programs(const struct one *one,
 		program[0] = one->skel->progs.on_return;
 		program[1] = one->skel->progs.on_entry;
 		return pairs ? 2 : 1;
+	case MEASURE_AT_USDT:
+		program[0] = one->skel->progs.on_usdt;
+		return 1;
 	}
 	return 0;
 }
@@ -196,6 +199,10 @@ static int attach(struct one *one, struct weft_err *err)
 		else if (r->hook == MEASURE_AT_TRACEPOINT)
 			one->link[i] = tracefs_attach(
 				program[i], r->measure.where, r->measure.what);
+		else if (r->hook == MEASURE_AT_USDT)
+			one->link[i] = bpf_program__attach_usdt(
+				program[i], -1, r->measure.where,
+				r->measure.provider, r->measure.what, NULL);
 		else if (r->hook >= MEASURE_AT_ENTRY)
 			one->link[i] = attach_function(
 				one, program[i],

@@ -7,11 +7,13 @@
 
 #include "collector/cgroup.h"
 #include "collector/measure/inside.h"
+#include "collector/probe_sites.h"
 #include "collector/tracepoints.h"
 
 static int plan_one(struct one *one, const char *text, int *events_fd,
 		    struct weft_err *err)
 {
+	struct probe_sites sites;
 	struct measure m;
 	int rc = measure_parse(text, &m, err);
 
@@ -21,7 +23,11 @@ static int plan_one(struct one *one, const char *text, int *events_fd,
 	}
 	if (!rc)
 		rc = measure_plan(&m, *events_fd, &one->ready, err);
-	if (!rc && m.probe != MEASURE_TRACEPOINT)
+	/* That it is there; libbpf reads where its arguments are. */
+	if (!rc && m.probe == MEASURE_USDT)
+		rc = probe_sites_of_usdt(m.where, m.provider, m.what, &sites,
+					 err);
+	else if (!rc && m.probe != MEASURE_TRACEPOINT)
 		rc = measure_symbol(m.where, m.what, &one->place, err);
 	if (!rc && m.offset && one->place.size && m.offset >= one->place.size)
 		rc = weft_fail(err, -EINVAL,

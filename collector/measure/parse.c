@@ -380,6 +380,16 @@ static int take_keys(struct parser *p, struct measure *m)
 	return 0;
 }
 
+static int take_path(struct parser *p, struct measure *m, const char *path)
+{
+	if (path[0] != '/')
+		return weft_fail(p->err, -EINVAL,
+				 "measure: '%s' must be a whole path, from /",
+				 path);
+	memcpy(m->where, path, strlen(path) + 1);
+	return 0;
+}
+
 /* PATH:SYMBOL[+OFFSET]. The path may hold colons. */
 static int split_symbol(struct parser *p, struct measure *m, char *rest)
 {
@@ -404,14 +414,28 @@ static int split_symbol(struct parser *p, struct measure *m, char *rest)
 					 plus + 1);
 		*plus = '\0';
 	}
-	if (rest[0] != '/')
-		return weft_fail(p->err, -EINVAL,
-				 "measure: '%s' must be a whole path, from /",
-				 rest);
 	m->offset = offset;
-	memcpy(m->where, rest, strlen(rest) + 1);
 	memcpy(m->what, colon + 1, strlen(colon + 1) + 1);
-	return 0;
+	return take_path(p, m, rest);
+}
+
+/* PATH:PROVIDER:NAME, likewise. */
+static int split_usdt(struct parser *p, struct measure *m, char *rest)
+{
+	char *name = strrchr(rest, ':'), *provider;
+
+	if (name)
+		*name++ = '\0';
+	provider = strrchr(rest, ':');
+	if (!provider || provider == rest || !provider[1] || !*name)
+		return weft_fail(p->err, -EINVAL,
+				 "measure: '%s' must be PATH:PROVIDER:NAME, as "
+				 "`weft list usdt PATH` has them",
+				 m->probe_text);
+	*provider++ = '\0';
+	memcpy(m->provider, provider, strlen(provider) + 1);
+	memcpy(m->what, name, strlen(name) + 1);
+	return take_path(p, m, rest);
 }
 
 static int split_probe(struct parser *p, struct measure *m)
@@ -420,6 +444,7 @@ static int split_probe(struct parser *p, struct measure *m)
 		[MEASURE_TRACEPOINT] = "tracepoint",
 		[MEASURE_UPROBE] = "uprobe",
 		[MEASURE_URETPROBE] = "uretprobe",
+		[MEASURE_USDT] = "usdt",
 	};
 	char copy[sizeof(m->probe_text)], *rest, *colon;
 	int kind = 0;
@@ -432,9 +457,12 @@ static int split_probe(struct parser *p, struct measure *m)
 		kind++;
 	if (kind == MEASURE_PROBE_KINDS)
 		return unknown(p, "kind of probe", copy, kinds,
-			       "tracepoint:CATEGORY:NAME, uprobe:PATH:SYMBOL "
-			       "and uretprobe:PATH:SYMBOL");
+			       "tracepoint:CATEGORY:NAME, uprobe:PATH:SYMBOL, "
+			       "uretprobe:PATH:SYMBOL and "
+			       "usdt:PATH:PROVIDER:NAME");
 	m->probe = kind;
+	if (kind == MEASURE_USDT)
+		return split_usdt(p, m, rest ? rest : copy + strlen(copy));
 	if (kind != MEASURE_TRACEPOINT)
 		return split_symbol(p, m, rest ? rest : copy + strlen(copy));
 	colon = rest ? strchr(rest, ':') : NULL;

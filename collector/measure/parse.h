@@ -34,6 +34,7 @@ enum measure_probe_kind {
 	MEASURE_TRACEPOINT, /* CATEGORY:NAME */
 	MEASURE_UPROBE,     /* PATH:SYMBOL[+OFFSET] */
 	MEASURE_URETPROBE,  /* PATH:SYMBOL */
+	MEASURE_USDT,       /* PATH:PROVIDER:NAME */
 	MEASURE_PROBE_KINDS
 };
 
@@ -71,7 +72,8 @@ struct measure {
 	/* Of probe: category and event, or path and symbol. */
 	char where[512];
 	char what[512];
-	uint64_t offset; /* from the symbol */
+	char provider[512]; /* of USDT */
+	uint64_t offset;    /* from the symbol */
 };
 
 /* Of lhist(): how many there are from its minimum to its maximum. */

@@ -226,7 +226,8 @@ static int check_term(struct planning *p, const struct measure_operand *o)
 	bool is_return =
 		r->hook == MEASURE_AT_SYS_EXIT || r->hook == MEASURE_AT_RETURN;
 	bool is_call = is_return || r->hook == MEASURE_AT_SYS_ENTER ||
-		       r->hook == MEASURE_AT_ENTRY;
+		       r->hook == MEASURE_AT_ENTRY ||
+		       r->hook == MEASURE_AT_USDT;
 
 	switch (o->kind) {
 	case MEASURE_ARG:
@@ -261,7 +262,7 @@ static int plan_term(struct planning *p, const struct measure_operand *o,
 	if (rc)
 		return rc;
 	if (t->kind == MEASURE_ARG)
-		p->out->plan.uses_args = true;
+		p->out->plan.uses_args |= 1U << t->index;
 	if (o->size && t->kind == MEASURE_FIELD && o->size > t->size)
 		return refuse(p, o, "is shorter than what it is cast to");
 	if (o->size) {
@@ -376,6 +377,7 @@ int measure_plan(const struct measure *m, int events_fd,
 	*out = (struct measure_ready){ .measure = *m, .unit = "" };
 	out->plan.syscall = -1;
 	out->hook = m->probe == MEASURE_UPROBE ? MEASURE_AT_ENTRY
+		    : m->probe == MEASURE_USDT ? MEASURE_AT_USDT
 					       : MEASURE_AT_RETURN;
 	if (m->probe == MEASURE_TRACEPOINT)
 		rc = plan_tracepoint(&p);

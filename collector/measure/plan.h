@@ -16,6 +16,7 @@ enum measure_hook {
 	MEASURE_AT_TRACEPOINT, /* with its record */
 	MEASURE_AT_ENTRY,
 	MEASURE_AT_RETURN,
+	MEASURE_AT_USDT,
 };
 
 struct measure_ready {

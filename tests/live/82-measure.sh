@@ -69,6 +69,16 @@ same "steps, below and above" "$db" "SELECT lo, hi, count FROM metric_histogram
 910|1000|180
 1000||$((2 * (n - 1000)))"
 
+db=$dir/built_in.db
+measure "$db" \
+	--measure "n = stats(arg0) @ usdt:$load/called:weft:call" \
+	--measure "none = sum(arg1) @ usdt:$load/called:weft:call" \
+	-- "$load/called" $((2 * n))
+same "a probe that is built in, with its argument" "$db" "SELECT count, sum, min,
+	max FROM metric_total WHERE name = 'n'" "$((2 * n))|$((n * (n + 1)))|1|$n"
+same "an argument that it has not cannot be read, each time" "$db" "SELECT counted,
+	unreadable FROM metric_loss WHERE name = 'none'" "0|$((2 * n))"
+
 # A call lasts longer than the one in it: so do their sums, if and only if
 # each return finds its own call.
 db=$dir/nested.db
@@ -176,6 +186,9 @@ refused "count() @ uprobe:$calls:locked_first" "cannot probe the instruction"
 refused "count() @ uprobe:$calls:measured+4096" "is outside"
 strip -o "$dir/stripped" "$calls"
 refused "count() @ uprobe:$dir/stripped:measured" "it is stripped"
+refused "count() @ usdt:$load/called:weft:cal" "did you mean 'weft:call'?"
+refused "count() @ usdt:$calls:weft:call" "has no USDT probes built in"
+refused "sum(retval) @ usdt:$load/called:weft:call" "is known at a return only"
 check "nothing was written by any of these" \
 	"$(if [ -e "$dir/x.db" ]; then echo 0; else echo 1; fi)"
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Two threads that call counted_call() a number of times in all, and pass a
- * USDT probe in each call while somebody is attached to it. Prints how often
- * it was called, and how often the probe's semaphore was set.
+ * USDT probe in each call while somebody is attached to it: its argument is how
+ * often the thread has passed it. Prints how often it was called, and how often
+ * the probe's semaphore was set.
  */
 #include "burn.h"
 
@@ -12,7 +13,7 @@ static const char usage[] = "called [NUMBER]";
 
 /* SystemTap's note of probe weft:call, as sys/sdt.h writes it. */
 __attribute__((section(".probes"))) volatile unsigned short call_semaphore;
-#define USDT_PROBE                                                         \
+#define USDT_PROBE(n)                                                      \
 	__asm__ volatile(                                                  \
 		"990: nop\n"                                               \
 		".pushsection .note.stapsdt,\"\",\"note\"\n"               \
@@ -21,7 +22,7 @@ __attribute__((section(".probes"))) volatile unsigned short call_semaphore;
 		"991: .asciz \"stapsdt\"\n"                                \
 		"992: .balign 4\n"                                         \
 		"993: .8byte 990b, _.stapsdt.base, call_semaphore\n"       \
-		".asciz \"weft\"\n.asciz \"call\"\n.asciz \"\"\n"          \
+		".asciz \"weft\"\n.asciz \"call\"\n.asciz \"8@%0\"\n"      \
 		"994: .balign 4\n"                                         \
 		".popsection\n"                                            \
 		".ifndef _.stapsdt.base\n"                                 \
@@ -30,7 +31,9 @@ __attribute__((section(".probes"))) volatile unsigned short call_semaphore;
 		".weak _.stapsdt.base\n.hidden _.stapsdt.base\n"           \
 		"_.stapsdt.base: .space 1\n"                               \
 		".size _.stapsdt.base, 1\n"                                \
-		".popsection\n.endif\n")
+		".popsection\n.endif\n"                                    \
+		:                                                          \
+		: "r"(n))
 
 static uint64_t seen[2];
 
@@ -39,7 +42,7 @@ void counted_call(uint64_t *to)
 {
 	if (call_semaphore) {
 		++*to;
-		USDT_PROBE;
+		USDT_PROBE(*to);
 	}
 	__asm__ volatile("" ::: "memory");
 }

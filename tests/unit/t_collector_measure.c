@@ -109,11 +109,19 @@ static void functions_are_a_path_a_symbol_and_an_offset(void **state)
 	m = parsed("avg(elapsed) @ uretprobe:/c:do_it");
 	assert_int_equal(m.probe, MEASURE_URETPROBE);
 	assert_int_equal(m.offset, 0);
+	m = parsed("count() @ usdt:/a:b/c:pro:name");
+	assert_int_equal(m.probe, MEASURE_USDT);
+	assert_string_equal(m.where, "/a:b/c");
+	assert_string_equal(m.provider, "pro");
+	assert_string_equal(m.what, "name");
 }
 
 /* What is wrong, and what the message must say of it. */
 static const char *const refused[][2] = {
 	{ "", "expected count, sum, avg" },
+	{ "count() @ usdt:/a:name", "must be PATH:PROVIDER:NAME" },
+	{ "count() @ usdt:/a:pro:", "must be PATH:PROVIDER:NAME" },
+	{ "count() @ usdt:a:pro:name", "must be a whole path" },
 	{ "cuont()" READ, "no aggregate 'cuont'; did you mean 'count'?" },
 	{ "xyzzy()" READ, "there is count, sum" },
 	{ "sum" READ, "expected '('" },
