@@ -9,9 +9,11 @@
 #include "query/measure/print.h"
 #include "query/measure/run.h"
 #include "query/report.h"
+#include "query/spans.h"
 
 enum {
-	OPERANDS_MAX = 16
+	OPERANDS_MAX = 16,
+	BUCKET_EXAMPLES = 3 /* by default */
 };
 
 struct measure_opts {
@@ -20,6 +22,8 @@ struct measure_opts {
 	const char *div, *unit, *every;
 	const char *pid, *tid, *cgroup, *duration, *output, *max_keys;
 	uint64_t examples;
+	const char *bucket;
+	struct measure_wanted wanted; /* by these two */
 	bool all, clear;
 	/* Of --every */
 	uint64_t every_ns;
@@ -56,6 +60,9 @@ static const struct cli_option options[] = {
 	{ "examples", 0, "N",
 	  "with N events of each bucket: request, thread, time, stack (default 0)",
 	  CLI_NUMBER, OPTION(examples) },
+	{ "bucket", 0, "VALUE",
+	  "only those of the bucket that holds it, as 100ms or 64K (3 of them)",
+	  CLI_TEXT, OPTION(bucket) },
 	{ "output", 'o', "FILE", "keep the recording in FILE", CLI_TEXT,
 	  OPTION(output) },
 };
@@ -144,9 +151,8 @@ static int print_file(struct measure_opts *o, const char *name,
 		o->printed = part->last_interval;
 		rc = measures_load(&m, r.db, &r.range, name, err);
 	}
-	if (!rc && o->examples)
-		rc = measure_examples_load(&m, r.db, &r.range, o->examples,
-					   err);
+	if (!rc && o->wanted.n)
+		rc = measure_examples_load(&m, r.db, &r.range, &o->wanted, err);
 	if (!rc) {
 		db_release(r.db);
 		rc = print_all(&r, &m, o, err);
@@ -179,7 +185,7 @@ static int run(struct measure_opts *o, const char *const *texts,
 		.cgroup = o->cgroup,
 		.duration = o->duration,
 		.max_keys = o->max_keys,
-		.examples = o->examples,
+		.examples = o->wanted.n,
 		.output = o->output,
 		.command = cmd,
 		.every_ns = o->every_ns,
@@ -199,6 +205,27 @@ static bool is_text(const char *operand)
 	return operand && strpbrk(operand, "@(");
 }
 
+static int parse_wanted(struct measure_opts *o)
+{
+	struct measure_wanted *w = &o->wanted;
+	uint64_t n;
+
+	w->n = o->examples;
+	if (!o->bucket)
+		return -1;
+	w->of_bucket = true;
+	if (!w->n)
+		w->n = BUCKET_EXAMPLES;
+	if (!weft_parse_size(o->bucket, 0, INT64_MAX, &n))
+		w->value = (int64_t)n;
+	else if (spans_parse_duration(o->bucket, &w->value))
+		return cli_usage(
+			&command,
+			"--bucket takes a value in the bucket, as 100ms or 64K, not '%s'",
+			o->bucket);
+	return -1;
+}
+
 /* What was given must make sense together; -1: it does. */
 static int check(struct measure_opts *o, const char *const *operands,
 		 char *const *cmd)
@@ -207,6 +234,8 @@ static int check(struct measure_opts *o, const char *const *operands,
 	struct measure_look look;
 	int rc = parse_look(o, &look);
 
+	if (rc < 0)
+		rc = parse_wanted(o);
 	if (rc >= 0)
 		return rc;
 	if (o->every && weft_parse_seconds(o->every, 100000000, INT64_MAX / 2,

@@ -38,8 +38,18 @@ static void take(struct measure_example *e, sqlite3_stmt *stmt)
 	db_copy_text(stmt, 10, e->context_status, sizeof(e->context_status));
 }
 
+static bool is_wanted(const struct measure *m,
+		      const struct measure_wanted *wanted, uint32_t bucket)
+{
+	struct bucket_bounds at = bucket_bounds(&m->edges, bucket);
+
+	return !wanted->of_bucket ||
+	       (measure_has_buckets(m) && at.lo <= wanted->value &&
+		wanted->value < at.hi);
+}
+
 static int load(struct measure *m, struct db *db, const struct range_part *part,
-		uint64_t n, struct weft_err *err)
+		const struct measure_wanted *wanted, struct weft_err *err)
 {
 	struct measure_example last = { 0 }, e = { 0 };
 	sqlite3_stmt *stmt;
@@ -57,7 +67,7 @@ static int load(struct measure *m, struct db *db, const struct range_part *part,
 		if (e.key_id != last.key_id || e.bucket != last.bucket)
 			of_bucket = 0;
 		last = e;
-		if (of_bucket++ >= n)
+		if (of_bucket++ >= wanted->n || !is_wanted(m, wanted, e.bucket))
 			continue;
 		to = add(m);
 		if (!to)
@@ -72,13 +82,15 @@ static int load(struct measure *m, struct db *db, const struct range_part *part,
 }
 
 int measure_examples_load(struct measures *m, struct db *db,
-			  const struct range *r, uint64_t n,
+			  const struct range *r,
+			  const struct measure_wanted *wanted,
 			  struct weft_err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < m->n && !rc; i++)
-		rc = load(&m->list[i], db, &r->parts[m->list[i].part], n, err);
+		rc = load(&m->list[i], db, &r->parts[m->list[i].part], wanted,
+			  err);
 	return rc;
 }
 

@@ -19,10 +19,19 @@ struct measure_example {
 	char place[400]; /* functions, innermost first; bytes, as stored */
 };
 
-/* Load those of the measures that were loaded, at most n (not 0) of each
- * bucket and key: of buckets requests first, then the highest. */
+/* Which are wanted: at most n (not 0) of each bucket and key; of one bucket,
+ * the one that holds value. */
+struct measure_wanted {
+	uint64_t n;
+	bool of_bucket;
+	int64_t value;
+};
+
+/* Load those of the measures that were loaded: of buckets requests first, then
+ * the highest. */
 int measure_examples_load(struct measures *m, struct db *db,
-			  const struct range *r, uint64_t n,
+			  const struct range *r,
+			  const struct measure_wanted *wanted,
 			  struct weft_err *err) MUST_CHECK;
 
 /* To stdout, those of one key; nothing where there are none. */

@@ -98,6 +98,21 @@ examples() {
 	expect 0
 	[ "$(grep -c '/' out)" -gt 2 ]
 	has out 'no trace'
+	run "$weft" measure sizes --bucket 1500
+	expect 0
+	[ "$(grep -c 'from the' out)" = 1 ]
+	[ "$(grep -cE '^ .* (no )?trace ' out)" = 2 ]
+	has out 'from the \[1K, 2K) bucket'
+	run "$weft" measure sizes --bucket 3k
+	expect 0
+	has out 'from the \[2K, 4K) bucket'
+	lacks out 'from the \[1K, 2K) bucket'
+	run "$weft" measure sizes --bucket 1M
+	expect 0
+	lacks out 'from the'
+	run "$weft" measure sizes --bucket big
+	expect 2
+	has err "takes a value in the bucket, as 100ms or 64K, not 'big'"
 	run "$weft" measure spread --examples 1 --json
 	expect 0
 	is_json out
