@@ -18,6 +18,8 @@
 enum {
 	/* How long samples may wait for what targets have mapped already. */
 	WARM_UP_MS = 2000,
+	/* Targets without names that are named: anybody can make many. */
+	TROUBLES_MAX = 16,
 	MS_NS = 1000000,
 };
 
@@ -302,6 +304,17 @@ static int open_receiver(struct record_parts *p, struct weft_err *err)
 }
 
 /* What lives on the loop. */
+static void on_trouble(void *ctx, const char *sentence)
+{
+	struct record_parts *p = ctx;
+
+	weft_log(p->troubles < TROUBLES_MAX ? WEFT_WARN : WEFT_DEBUG, "%s",
+		 sentence);
+	if (++p->troubles == TROUBLES_MAX)
+		weft_log(WEFT_WARN,
+			 "more such files and processes are named with -v");
+}
+
 static int open_loop_side(struct record_parts *p, struct weft_err *err)
 {
 	struct procs_opts procs = {
@@ -320,6 +333,8 @@ static int open_loop_side(struct record_parts *p, struct weft_err *err)
 	int rc = inspect_open(&p->inspect, &p->loop, p->server, NULL, err);
 
 	p->server = (struct inspect_server){ .fd = -1 };
+	if (!rc)
+		inspect_on_trouble(p->inspect, on_trouble, p);
 	if (!rc)
 		rc = open_store(p, &writer.store, err);
 	if (!rc)

@@ -66,6 +66,7 @@ struct record_parts {
 	struct sideband *sideband;
 	struct hooks *kernel_hooks;
 	struct inspect *inspect;
+	uint64_t troubles; /* that it told of */
 	struct procs *procs;
 	struct writer *writer;
 	struct naming *naming;

@@ -14,6 +14,7 @@
 
 #include "collector/inspect/crew.h"
 #include "collector/inspect/owners.h"
+#include "collector/inspect/trouble.h"
 
 enum {
 	LOOK_AHEAD = 64, /* jobs searched for one of the same file */
@@ -30,6 +31,9 @@ struct inspect {
 	struct jobs lines; /* waiting; taken when nothing else waits */
 	struct inspect_owners owners; /* whose lines are next */
 	struct inspect_bars bars;
+	struct inspect_bars told; /* whose trouble was told */
+	inspect_trouble_fn *on_trouble;
+	void *trouble_ctx; /* borrowed */
 	struct inspect_totals totals;
 	uint32_t passes; /* times that the first waiting job was passed over */
 	bool is_closing;
@@ -176,6 +180,28 @@ static void dispatch(struct inspect *in)
 	}
 }
 
+/* The inspector hung or died of it. */
+static bool is_barring(const struct inspect_answer *answer)
+{
+	return answer->status == INSPECT_TIMEOUT ||
+	       answer->status == INSPECT_CRASHED;
+}
+
+static void tell_trouble(struct inspect *in, const struct job *job,
+			 const struct inspect_answer *answer)
+{
+	char text[TROUBLE_MAX];
+
+	if (!in->on_trouble || !trouble_describe(text, job, answer))
+		return;
+	if (!is_barring(answer)) {
+		if (inspect_bars_has(&in->told, &job->target, 0))
+			return;
+		inspect_bars_add(&in->told, &job->target, UINT64_MAX);
+	}
+	in->on_trouble(in->trouble_ctx, text);
+}
+
 static void on_over(void *ctx, struct job *job,
 		    const struct inspect_answer *answer, uint64_t took_ns)
 {
@@ -183,13 +209,13 @@ static void on_over(void *ctx, struct job *job,
 
 	if (job->request->op == WIRE_LINES)
 		inspect_owners_charge(&in->owners, job->owner, took_ns);
-	if (answer->status == INSPECT_TIMEOUT ||
-	    answer->status == INSPECT_CRASHED)
+	if (is_barring(answer))
 		inspect_bars_add(&in->bars, &job->target,
 				 uv_hrtime() + in->opts.bar_ns);
 	else if (job->request->op == WIRE_NAMES &&
 		 answer->owner != WIRE_NO_OWNER)
 		inspect_owners_learn(&in->owners, &job->target, answer->owner);
+	tell_trouble(in, job, answer);
 	call_back(in, job, answer);
 }
 
@@ -285,6 +311,12 @@ void inspect_read_totals(const struct inspect *in, struct inspect_totals *out)
 {
 	*out = in->totals;
 	out->replaced = crew_replaced(in->crew);
+}
+
+void inspect_on_trouble(struct inspect *in, inspect_trouble_fn *fn, void *ctx)
+{
+	in->on_trouble = fn;
+	in->trouble_ctx = ctx;
 }
 
 uint64_t inspect_cpu_ns(const struct inspect *in)

@@ -83,6 +83,16 @@ struct inspect_totals {
 };
 void inspect_read_totals(const struct inspect *in, struct inspect_totals *out);
 
+/*
+ * Hear of targets that are to blame for names that are missing: of one that is
+ * barred, each time, of a file or perf map that was refused, or is malformed in
+ * parts, once (as long as no more than INSPECT_BARS_MAX others came since).
+ * The sentence is borrowed, and holds what the target says of itself. At most
+ * one fn; call before anything is asked.
+ */
+typedef void inspect_trouble_fn(void *ctx, const char *sentence);
+void inspect_on_trouble(struct inspect *in, inspect_trouble_fn *fn, void *ctx);
+
 /* CPU time of the server and all its inspectors, ended ones included. Reads
  * /proc; call at most once per interval. */
 uint64_t inspect_cpu_ns(const struct inspect *in);

@@ -133,6 +133,17 @@ struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 	return job;
 }
 
+const char *job_path(const struct job *job)
+{
+	const struct wire_request *r = job->request;
+	const char *at = (const char *)(r + 1);
+
+	if (!r->path_size)
+		return NULL;
+	return at + r->n_offsets * sizeof(uint64_t) +
+	       r->n_segments * sizeof(struct inspect_segment);
+}
+
 void job_free(struct job *job)
 {
 	if (!job)

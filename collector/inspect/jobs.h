@@ -45,6 +45,9 @@ int inspect_submit(struct inspect *in, const struct job_parts *parts,
 struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx);
 void job_free(struct job *job);
 
+/* The path of the file that it is about; NULL: it is about a process. */
+const char *job_path(const struct job *job);
+
 /* Give the callback its answer, and free the job. */
 void job_finish(struct job *job, const struct inspect_answer *answer);
 

@@ -14,6 +14,7 @@ struct reply {
 		struct wire_process process;
 		struct wire_table table;
 		struct wire_context context;
+		struct wire_perf_map perf_map;
 	} own;
 	size_t own_size;
 	uint8_t *items; /* owned */

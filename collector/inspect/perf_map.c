@@ -261,6 +261,11 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 
 	if (rc == -EAGAIN)
 		return INSPECT_DEFERRED;
+	reply->own.perf_map = (struct wire_perf_map){
+		.bad_lines = map->bad_lines,
+		.first_bad_line = map->first_bad_line,
+	};
+	reply->own_size = sizeof(reply->own.perf_map);
 	if (!rc)
 		perf_map_find(map, request->offsets, request->head->n_offsets,
 			      found);

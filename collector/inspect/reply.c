@@ -37,8 +37,12 @@ static bool find_layout(const struct wire_request *request,
 					   INSPECT_MAPPINGS_MAX };
 		return true;
 	case WIRE_NAMES:
-	case WIRE_PERF_MAP:
 		*layout = (struct layout){ 0, sizeof(struct wire_name),
+					   request->n_offsets };
+		return true;
+	case WIRE_PERF_MAP:
+		*layout = (struct layout){ sizeof(struct wire_perf_map),
+					   sizeof(struct wire_name),
 					   request->n_offsets };
 		return true;
 	case WIRE_LINES:
@@ -334,8 +338,10 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 	switch ((enum wire_op)request->op) {
 	case WIRE_PROCESS:
 		return take_process(out, parts);
-	case WIRE_NAMES:
 	case WIRE_PERF_MAP:
+		memcpy(&out->perf_map, parts->own, sizeof(out->perf_map));
+		return take_names(out, parts);
+	case WIRE_NAMES:
 		return take_names(out, parts);
 	case WIRE_LINES:
 		return take_levels(out, parts, request->n_offsets);

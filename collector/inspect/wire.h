@@ -81,8 +81,9 @@ enum {
 
 /*
  * Followed by the operation's own part (wire_process, wire_table,
- * wire_context, or nothing), n items, strings_size bytes of strings of which
- * the last is NUL. With any status but INSPECT_OK nothing follows.
+ * wire_context, wire_perf_map, or nothing), n items, strings_size bytes of
+ * strings of which the last is NUL. With any status but INSPECT_OK nothing
+ * follows.
  */
 struct wire_reply {
 	uint64_t id;
@@ -136,6 +137,11 @@ struct wire_name {
 	uint32_t linkage_name; /* WIRE_NO_STRING: same as name */
 	uint32_t source;       /* enum wire_source */
 	uint32_t version;      /* of JIT code; else 0 */
+};
+
+/* Of a perf map: lines that are not what they should be, so far. */
+struct wire_perf_map {
+	uint64_t bad_lines, first_bad_line; /* the latter counted from 1 */
 };
 
 /* Of DWARF; strings may be WIRE_NO_STRING. */

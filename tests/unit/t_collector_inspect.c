@@ -140,12 +140,19 @@ static void a_file_that_is_not_the_mapped_one_is_refused(void **state)
 	ask_name(&f, &who, (uintptr_t)on_process);
 	run_until_answered(&f);
 	assert_int_equal(f.seen[INSPECT_REFUSED], 1);
+	/* Which is told by name, once. */
+	ask_name(&f, &who, (uintptr_t)on_process);
+	run_until_answered(&f);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
+	assert_int_equal(f.troubles, 1);
+	assert_non_null(strstr(f.trouble, f.path));
+	assert_non_null(strstr(f.trouble, "its symbols are not read"));
 	/* Without a build ID the inode decides. */
 	f.mapping.build_id_size = 0;
 	f.mapping.inode++;
 	ask_name(&f, &who, (uintptr_t)on_process);
 	run_until_answered(&f);
-	assert_int_equal(f.seen[INSPECT_REFUSED], 2);
+	assert_int_equal(f.seen[INSPECT_REFUSED], 3);
 	close_all(&f);
 }
 

@@ -35,7 +35,17 @@ struct fixture {
 	struct inspect_table table; /* the last; without its words */
 	uint32_t kind_here;         /* what the last table says of look_for */
 	bool is_asking;             /* within a request */
+	char trouble[512];          /* the last that was told */
+	size_t troubles;
 };
+
+static inline void on_trouble(void *ctx, const char *sentence)
+{
+	struct fixture *f = ctx;
+
+	snprintf(f->trouble, sizeof(f->trouble), "%s", sentence);
+	f->troubles++;
+}
 
 static inline struct fixture *open_with(struct fixture *f,
 					const struct inspect_opts *opts)
@@ -48,6 +58,7 @@ static inline struct fixture *open_with(struct fixture *f,
 	f->server_pid = server.pid;
 	assert_int_equal(uv_loop_init(&f->loop), 0);
 	assert_int_equal(inspect_open(&f->in, &f->loop, server, opts, &err), 0);
+	inspect_on_trouble(f->in, on_trouble, f);
 	return f;
 }
 

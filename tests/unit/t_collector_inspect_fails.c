@@ -94,6 +94,7 @@ static void a_target_that_never_answers_costs_only_itself(void **state)
 	struct weft_identity who = identify(getpid()), stuck;
 	struct inspect_totals totals;
 	struct fixture f;
+	char want[128];
 	pid_t pid;
 
 	(void)state;
@@ -116,6 +117,12 @@ static void a_target_that_never_answers_costs_only_itself(void **state)
 	assert_int_equal(f.seen[INSPECT_BARRED], 1);
 	inspect_read_totals(f.in, &totals);
 	assert_int_equal(totals.replaced, 1);
+	snprintf(want, sizeof(want),
+		 "process %d: reading its trace context took too long; left "
+		 "alone for a while",
+		 pid);
+	assert_string_equal(f.trouble, want);
+	assert_int_equal(f.troubles, 1);
 	end(pid);
 	close_all(&f);
 }
@@ -200,6 +207,7 @@ static void an_inspector_that_dies_is_replaced(void **state)
 	run_until_answered(&f);
 	assert_int_equal(f.seen[INSPECT_CRASHED], 1);
 	assert_int_equal(f.seen[INSPECT_OK], 2);
+	assert_non_null(strstr(f.trouble, "ended the inspector"));
 	uv_close((uv_handle_t *)&timer, NULL);
 	end(pid);
 	close_all(&f);

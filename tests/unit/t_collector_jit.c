@@ -35,12 +35,31 @@ struct fixture {
 	struct binaries *binaries;
 	struct jit *jit;
 	size_t answers;
+	char trouble[512]; /* the last that was told */
+	size_t troubles;
 	struct target target[2];
 };
 
 static void on_answer(void *ctx)
 {
 	((struct fixture *)ctx)->answers++;
+}
+
+static void on_trouble(void *ctx, const char *sentence)
+{
+	struct fixture *f = ctx;
+
+	snprintf(f->trouble, sizeof(f->trouble), "%s", sentence);
+	f->troubles++;
+}
+
+static void expect_trouble(const struct fixture *f, const struct target *t,
+			   const char *what)
+{
+	char want[512];
+
+	snprintf(want, sizeof(want), "process %d: %s", t->pid, what);
+	assert_string_equal(f->trouble, want);
 }
 
 static void start_target(struct fixture *f, struct target *t)
@@ -86,6 +105,7 @@ static int set_up(void **state)
 	    binaries_open(&f->binaries, &err) ||
 	    jit_open(&f->jit, f->in, on_answer, f, &err))
 		return -1;
+	inspect_on_trouble(f->in, on_trouble, f);
 	for (int i = 0; i < 2; i++)
 		start_target(f, &f->target[i]);
 	return 0;
@@ -263,6 +283,41 @@ static void a_map_that_is_refused_costs_its_names_only(void **state)
 	assert_int_not_equal(expect_code(f, &t[1], 0x1000, "good", true), 0);
 }
 
+static void a_map_that_is_refused_is_told_of_once(void **state)
+{
+	struct fixture *f = *state;
+	struct target *t = f->target;
+
+	assert_int_equal(symlink("/etc/shadow", t[0].path), 0);
+	for (int i = 0; i < 3; i++)
+		expect_code(f, &t[0], 0x1000, NULL, false);
+	assert_int_equal(f->troubles, 1);
+	expect_trouble(f, &t[0],
+		       "its perf map is not read: it must be a regular file "
+		       "with one name, of the process's user or of root");
+	/* To have none is no trouble. */
+	expect_code(f, &t[1], 0x1000, NULL, true);
+	assert_int_equal(f->troubles, 1);
+}
+
+static void malformed_lines_are_told_of_once_with_the_first(void **state)
+{
+	struct fixture *f = *state;
+	struct target *t = f->target;
+
+	append(&t[1], "1000 100 good\n");
+	expect_code(f, &t[1], 0x1000, "good", true);
+	assert_int_equal(f->troubles, 0);
+	append(&t[1], "zz\n2000 0 empty\n3000 100 third\n");
+	expect_code(f, &t[1], 0x3000, "third", true);
+	append(&t[1], "zz\n");
+	expect_code(f, &t[1], 0x1000, "good", true);
+	assert_int_equal(f->troubles, 1);
+	expect_trouble(f, &t[1],
+		       "2 lines of its perf map are malformed, the first is "
+		       "line 2");
+}
+
 /* Places of both, in no order and repeated, in more than one request. */
 static void each_place_is_asked_for_once(void **state)
 {
@@ -384,6 +439,8 @@ int main(void)
 		TEST(answers_of_an_interval_hold_for_it_alone),
 		TEST(what_has_ended_is_as_was_told_last),
 		TEST(a_map_that_is_refused_costs_its_names_only),
+		TEST(a_map_that_is_refused_is_told_of_once),
+		TEST(malformed_lines_are_told_of_once_with_the_first),
 		TEST(each_place_is_asked_for_once),
 		TEST(what_is_asked_and_remembered_is_bounded),
 		TEST(answers_may_come_after_nobody_waits),

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What an answer says is wrong with whom it is about, for people to read. */
+#ifndef WEFT_INSPECT_TROUBLE_H
+#define WEFT_INSPECT_TROUBLE_H
+
+#include "collector/inspect/jobs.h"
+
+enum {
+	TROUBLE_MAX = 512 /* bytes of a sentence; a long path is cut */
+};
+
+/* Returns whether something is, and names are missing for it. */
+bool trouble_describe(char out[TROUBLE_MAX], const struct job *job,
+		      const struct inspect_answer *answer);
+
+#endif
