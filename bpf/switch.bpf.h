@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that do not run: blocked (off-cpu) or waiting for a CPU (run-queue).
+ * Threads that do not run: blocked (off-cpu) or waiting for a CPU (run-queue);
+ * of those that do, running.bpf.h.
  * The stack, and the trace context, are taken when a thread goes off its CPU,
  * for then it is current; both are kept with the thread until it is back, on
  * whatever CPU, and only then it is known how long it took.
@@ -13,6 +14,7 @@
 
 #include "count.bpf.h"
 #include "detail.bpf.h"
+#include "running.bpf.h"
 #include "target.bpf.h"
 #include "walk.bpf.h"
 
@@ -253,6 +255,12 @@ static __always_inline void goes_off(void *ctx, struct task_struct *task,
 	b->off_ns = now;
 }
 
+static __always_inline bool has_blocks(void)
+{
+	return config.off_cpu_event != WEFT_NO_EVENT ||
+	       config.run_queue_event != WEFT_NO_EVENT;
+}
+
 SEC("?tp_btf/sched_switch")
 int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
 	     struct task_struct *next, unsigned int prev_state)
@@ -262,6 +270,10 @@ int BPF_PROG(on_switch, bool preempt, struct task_struct *prev,
 	if (!started_ns || stopped_ns)
 		return 0;
 	now = bpf_ktime_get_boot_ns();
+	if (config.on_cpu_event != WEFT_NO_EVENT)
+		switch_runs(prev, next, now);
+	if (!has_blocks())
+		return 0;
 	if (next->pid)
 		comes_on(next, now);
 	/* A dead thread does not come back. */
@@ -319,6 +331,10 @@ int sum_open(struct bpf_iter__task *ctx)
 	__u64 woken_ns;
 
 	if (!task || !stopped_ns)
+		return 0;
+	if (config.on_cpu_event != WEFT_NO_EVENT)
+		tally_run(task);
+	if (!has_blocks())
 		return 0;
 	b = bpf_task_storage_get(&blocks, task, NULL, 0);
 	if (!b) {

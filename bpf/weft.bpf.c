@@ -30,6 +30,7 @@ volatile __u64 started_ns, stopped_ns;
 #include "walk.bpf.h"
 
 #include "call.bpf.h"
+#include "running.bpf.h"
 #include "switch.bpf.h"
 
 /* One per CPU, set before load. Perf events interrupt the other programs, so
@@ -87,6 +88,8 @@ int on_tick(struct bpf_perf_event_data *ctx)
 {
 	__u32 epoch = current_epoch;
 
+	if (config.on_cpu_event != WEFT_NO_EVENT)
+		tick_in_run();
 	return on_firing(ctx, epoch, config.timer_event,
 			 period_of_this_cpu(epoch));
 }

@@ -525,10 +525,9 @@ struct weft_config {
 	struct weft_label_names labels;
 	struct weft_trace_probe trace_probe;
 	/* Numbers of events, or WEFT_NO_EVENT. */
-	__u32 timer_event, off_cpu_event, run_queue_event;
+	__u32 timer_event, off_cpu_event, run_queue_event, on_cpu_event;
 	__u32 examples;   /* 1: measures take stacks or contexts */
 	__u32 max_stacks; /* room in the table; of counts twice that */
-	__u32 pad;
 	struct weft_event_config event[WEFT_MAX_EVENTS];
 	/* Random; for each word of a stack, each lane's low and high half. */
 	__u32 hash_key[WEFT_HASH_WORDS][2][2];

@@ -227,9 +227,13 @@ static int attach_switches(struct hooks *h, struct weft_err *err)
 {
 	uint32_t off = triggers_find(h->triggers, TRIGGER_OFF_CPU);
 	uint32_t queue = triggers_find(h->triggers, TRIGGER_RUN_QUEUE);
+	uint32_t on = triggers_find(h->triggers, TRIGGER_ON_CPU);
+	uint32_t first = off != WEFT_NO_EVENT     ? off
+			 : queue != WEFT_NO_EVENT ? queue
+						  : on;
 	int rc;
 
-	if (off == WEFT_NO_EVENT && queue == WEFT_NO_EVENT)
+	if (first == WEFT_NO_EVENT)
 		return 0;
 	/* Wakes before switches: a wait is not to begin without its end. */
 	rc = queue == WEFT_NO_EVENT ? 0 : attach_scheduler(h, "on_wakeup", err);
@@ -238,7 +242,7 @@ static int attach_switches(struct hooks *h, struct weft_err *err)
 	if (!rc)
 		rc = attach_scheduler(h, "on_switch", err);
 	if (!rc)
-		h->program_fd[off == WEFT_NO_EVENT ? queue : off] =
+		h->program_fd[first] =
 			bpf_program__fd(probe_program(h->probe, "on_switch"));
 	return rc ? rc : probe_open_blocks(h->probe, err);
 }

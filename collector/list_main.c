@@ -42,9 +42,10 @@ static int list_events(void)
 		!access("/sys/bus/event_source/devices/kprobe", F_OK);
 
 	printf("cpu-clock           a period of a CPU's time (the default)\n"
+	       "on-cpu              a thread ran, and for how long\n"
 	       "off-cpu             a thread was blocked, and for how long\n"
 	       "run-queue           a thread waited for a CPU\n"
-	       "wall                these three\n"
+	       "wall                these four\n"
 	       "tracepoint:CATEGORY:NAME          `weft list tracepoints`\n"
 	       "uprobe:PATH:SYMBOL[+OFFSET]       `weft list symbols PATH`\n"
 	       "uretprobe:PATH:SYMBOL\n"

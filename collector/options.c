@@ -69,7 +69,7 @@ static const struct option_row rows[] = {
 	  "sample tasks in this cgroup (version 2) and below" },
 	{ OPT_NO_CHILDREN, "no-children", NULL, "do not follow children" },
 	{ 'e', "event", "NAME[,KEY=VALUE]",
-	  "what makes samples, repeatable: cpu-clock (the default), wall, off-cpu, run-queue,\na counter (cycles), a call (uprobe:PATH:SYMBOL); see `weft list events`" },
+	  "what makes samples, repeatable: cpu-clock (the default), wall, on-cpu, off-cpu,\nrun-queue, a counter (cycles), a call (uprobe:PATH:SYMBOL); see `weft list events`" },
 	{ 'F', "frequency", "HZ",
 	  "samples per second and CPU of cpu-clock (default 997)" },
 	{ 'c', "count", "PERIOD",
@@ -79,7 +79,7 @@ static const struct option_row rows[] = {
 	{ OPT_STATE, "state", "LETTERS",
 	  "off-cpu: count threads that went off in these states, as ps has them: S asleep, D in\nan operation, T stopped, I idle in the kernel, X else (default these), R preempted" },
 	{ OPT_ONLY_REQUESTS, "only-requests", NULL,
-	  "off-cpu, run-queue: only threads with an active trace" },
+	  "on-cpu, off-cpu, run-queue: only threads with an active trace" },
 	{ 'C', "cpu", "CPUS", "only on these CPUs, as in 0,2-5 (default all)" },
 	{ 'U', "user", NULL, "user frames only" },
 	{ 'K', "kernel", NULL, "kernel frames only" },
@@ -410,8 +410,9 @@ static const char *check_events(const struct record_opts *o)
 		return "--state is for -e off-cpu";
 	if (o->min_block_ns && !has_off_cpu)
 		return "--min-block is for -e off-cpu";
-	if (o->only_requests && !has_off_cpu && !has_run_queue)
-		return "--only-requests is for -e off-cpu and -e run-queue";
+	if (o->only_requests && !has_off_cpu && !has_run_queue &&
+	    triggers_find(t, TRIGGER_ON_CPU) == WEFT_NO_EVENT)
+		return "--only-requests is for -e on-cpu, -e off-cpu and -e run-queue";
 	if (has_run_queue && o->block_states & 1U << WEFT_BLOCK_PREEMPTED)
 		return "--state R counts what run-queue counts: leave out one of them";
 	if (o->cpus.n && triggers_any(t, is_no_perf_event))

@@ -85,6 +85,7 @@ void probe_set_config(struct weft_config *c, const struct probe_opts *opts)
 	c->timer_event = triggers_find(t, TRIGGER_TIMER);
 	c->off_cpu_event = triggers_find(t, TRIGGER_OFF_CPU);
 	c->run_queue_event = triggers_find(t, TRIGGER_RUN_QUEUE);
+	c->on_cpu_event = triggers_find(t, TRIGGER_ON_CPU);
 	for (uint32_t i = 0; i < t->n; i++)
 		set_event(&c->event[i], &t->trigger[i], opts->detail_n);
 	c->max_stacks = (uint32_t)opts->max_stacks;
@@ -159,6 +160,8 @@ int probe_size_maps(struct weft_bpf *skel, const struct probe_opts *opts,
 		{ skel->maps.shape_scratches, opts->shape_by ? cpus : 1 },
 		{ skel->maps.switch_scratch,
 		  any_block(opts->triggers) ? cpus : 1 },
+		{ skel->maps.run_cpus,
+		  has(opts->triggers, TRIGGER_ON_CPU) ? cpus : 1 },
 		{ skel->maps.call_scratch, slots },
 		{ skel->maps.recent_counts, WEFT_EPOCHS * cpus },
 	};

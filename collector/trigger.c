@@ -78,7 +78,8 @@ bool trigger_is_call(const struct trigger *t)
 
 bool trigger_is_by_size(const struct trigger *t)
 {
-	return t->kind == TRIGGER_OFF_CPU || t->kind == TRIGGER_RUN_QUEUE;
+	return t->kind == TRIGGER_OFF_CPU || t->kind == TRIGGER_RUN_QUEUE ||
+	       t->kind == TRIGGER_ON_CPU;
 }
 
 const char *trigger_unit(const struct trigger *t)
@@ -87,6 +88,7 @@ const char *trigger_unit(const struct trigger *t)
 	case TRIGGER_TIMER:
 	case TRIGGER_OFF_CPU:
 	case TRIGGER_RUN_QUEUE:
+	case TRIGGER_ON_CPU:
 		return "ns";
 	case TRIGGER_COUNTER:
 		return "events";
@@ -298,10 +300,11 @@ static bool is_raw(const char *text, uint64_t *config)
 
 static int fail_unknown(const char *text, struct weft_err *err)
 {
-	const char *names[ARRAY_LEN(counters) + 5] = { "cpu-clock", "off-cpu",
-						       "run-queue", "wall" };
+	const char *names[ARRAY_LEN(counters) + 6] = { "cpu-clock", "on-cpu",
+						       "off-cpu", "run-queue",
+						       "wall" };
 	const char *near;
-	size_t n = 4;
+	size_t n = 5;
 
 	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
 		names[n++] = counters[i].name;
@@ -338,6 +341,10 @@ static int understand(struct trigger *t, const char *text, struct weft_err *err)
 		t->kind = TRIGGER_RUN_QUEUE;
 		return 0;
 	}
+	if (!strcmp(text, "on-cpu")) {
+		t->kind = TRIGGER_ON_CPU;
+		return 0;
+	}
 	t->kind = TRIGGER_COUNTER;
 	for (size_t i = 0; i < ARRAY_LEN(counters); i++) {
 		if (strcmp(text, counters[i].name))
@@ -364,7 +371,7 @@ static int check(const struct trigger *t, struct weft_err *err)
 	if (t->tau_ns != TRIGGER_TAU_DEFAULT && !trigger_is_by_size(t))
 		return weft_fail(
 			err, -EINVAL,
-			"-e: tau=SECONDS is for off-cpu, run-queue and wall, not for '%s'",
+			"-e: tau=SECONDS is for on-cpu, off-cpu, run-queue and wall, not for '%s'",
 			t->name);
 	if (strlen(t->name) > NAME_MAX_BYTES)
 		return weft_fail(
@@ -418,8 +425,8 @@ static int add(struct triggers *all, char *text, struct weft_err *err)
 
 int triggers_add(struct triggers *t, const char *text, struct weft_err *err)
 {
-	static const char *const of_wall[] = { "cpu-clock", "run-queue",
-					       "off-cpu" };
+	static const char *const of_wall[] = { "cpu-clock", "on-cpu",
+					       "run-queue", "off-cpu" };
 	size_t length = strcspn(text, ",");
 	bool is_wall = length == 4 && !strncmp(text, "wall", length);
 	char *words;

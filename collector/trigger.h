@@ -14,6 +14,7 @@ enum trigger_kind {
 	TRIGGER_COUNTER, /* a perf event: each so many of what it counts */
 	TRIGGER_OFF_CPU,
 	TRIGGER_RUN_QUEUE,
+	TRIGGER_ON_CPU,
 	TRIGGER_TRACEPOINT, /* from here on: calls */
 	TRIGGER_UPROBE,
 	TRIGGER_URETPROBE,
@@ -49,7 +50,7 @@ struct triggers {
 };
 
 /*
- * Add what one `-e` asks for: NAME[,OPTION=VALUE...]; `wall` adds three. What
+ * Add what one `-e` asks for: NAME[,OPTION=VALUE...]; `wall` adds four. What
  * is there already is not added again. Returns 0, or -EINVAL with err saying
  * what is wrong and what may have been meant; -ENOMEM.
  */
@@ -69,7 +70,7 @@ bool triggers_any(const struct triggers *t,
 bool trigger_is_perf_event(const struct trigger *t); /* timer or counter */
 bool trigger_is_call(const struct trigger *t);
 
-/* Blocks and waits: chosen for detail by their length. */
+/* Blocks, waits and runs: chosen for detail by their length. */
 bool trigger_is_by_size(const struct trigger *t);
 
 /* "ns", "calls" or "events". */

@@ -221,7 +221,7 @@ static int find_event(struct range *r, struct db *db, const char *name,
 				 strcmp(name, "wall") != 0
 					 ? ""
 					 : ": -e wall records cpu-clock, "
-					   "off-cpu and run-queue");
+					   "on-cpu, off-cpu and run-queue");
 	return weft_fail(err, -ENODATA, "'%s' sampled no event", db_path(db));
 }
 

@@ -7,28 +7,37 @@
 #include "query/spans.h"
 #include "query/wall.h"
 
-static const struct {
-	const char *event, *word;
-} kinds[WALL_KINDS] = {
-	[WALL_RUNNING] = { "cpu-clock", "running" },
-	[WALL_RUNNABLE] = { "run-queue", "runnable" },
-	[WALL_BLOCKED] = { "off-cpu", "blocked" },
+static const char *const words[WALL_KINDS] = {
+	[WALL_RUNNING] = "running",
+	[WALL_RUNNABLE] = "runnable",
+	[WALL_BLOCKED] = "blocked",
 };
 
-static enum wall_kind find(const char *event)
-{
-	enum wall_kind i = 0;
+/* In the order of trust: runs are exact, the timer's samples an estimate. */
+static const struct source {
+	const char *event;
+	enum wall_kind kind;
+} sources[] = {
+	{ "on-cpu", WALL_RUNNING },
+	{ "cpu-clock", WALL_RUNNING },
+	{ "run-queue", WALL_RUNNABLE },
+	{ "off-cpu", WALL_BLOCKED },
+};
 
-	while (i < WALL_KINDS && strcmp(event, kinds[i].event) != 0)
-		i++;
-	return i;
+static const struct source *find(const char *event)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		if (!strcmp(sources[i].event, event))
+			return &sources[i];
+	return NULL;
 }
 
 const struct wall_part *wall_part_of(const struct wall *w, const char *event)
 {
-	enum wall_kind i = find(event);
-
-	return i < WALL_KINDS && w->part[i].is_there ? &w->part[i] : NULL;
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
+		if (w->part[i].event && !strcmp(w->part[i].event, event))
+			return &w->part[i];
+	return NULL;
 }
 
 /* Blocks that were certain to be chosen are added as they are. */
@@ -66,13 +75,16 @@ static int load_parts(struct wall *w, struct report *r, int64_t trace,
 	sqlite3_bind_int64(stmt, 5, trace);
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
 		const char *name = (const char *)sqlite3_column_text(stmt, 0);
-		enum wall_kind kind = find(name ? name : "");
-		struct wall_part *part = &w->part[kind];
+		const struct source *source = find(name ? name : "");
+		struct wall_part *part;
 
-		if (kind == WALL_KINDS)
+		if (!source)
+			continue;
+		part = &w->part[source->kind];
+		if (part->event && find(part->event) < source)
 			continue;
 		*part = (struct wall_part){
-			.is_there = true,
+			.event = source->event,
 			.samples = (uint64_t)sqlite3_column_int64(stmt, 2),
 			.ns = sqlite3_column_double(stmt, 3),
 			.interval = interval_of(stmt, r),
@@ -102,7 +114,7 @@ int wall_load(struct wall *w, struct report *r, int64_t trace,
 		return rc;
 	w->has_everything = true;
 	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
-		w->has_everything &= w->part[i].is_there;
+		w->has_everything &= w->part[i].event != NULL;
 	rc = spans_find_root(r->db, trace, &root, err);
 	if (rc < 0)
 		return rc;
@@ -127,7 +139,7 @@ void wall_print(const struct wall *w)
 	printf("wall %s (%s) =", FIGURE(figure_ns, w->wall_ns),
 	       w->is_of_span ? "its root span" : "from first to last");
 	for (enum wall_kind i = 0; i < WALL_KINDS; i++)
-		printf("%s %s %s (95 %%: %s)", i ? " +" : "", kinds[i].word,
+		printf("%s %s %s (95 %%: %s)", i ? " +" : "", words[i],
 		       FIGURE(figure_ns, w->part[i].ns),
 		       FIGURE(figure_value_interval, w->part[i].interval,
 			      "ns"));
@@ -146,7 +158,7 @@ void wall_json(const struct wall *w, struct json *j)
 	json_real(j, "wall_ns", w->wall_ns);
 	json_bool(j, "of_root_span", w->is_of_span);
 	for (enum wall_kind i = 0; i < WALL_KINDS; i++) {
-		snprintf(key, sizeof(key), "%s_ns", kinds[i].word);
+		snprintf(key, sizeof(key), "%s_ns", words[i]);
 		json_real(j, key, w->part[i].ns);
 		json_interval(j, key, w->part[i].interval);
 	}

@@ -17,7 +17,7 @@ enum wall_kind {
 };
 
 struct wall_part {
-	bool is_there; /* the recording has that event */
+	const char *event; /* that tells it; NULL: the recording has none */
 	uint64_t samples;
 	double ns; /* estimated; exact where all were stored */
 	struct stats_interval interval;

@@ -28,5 +28,5 @@ FROM event e LEFT JOIN (
     WHERE trace = ?5 AND interval_id BETWEEN ?2 AND ?3
     GROUP BY event_id, interval_id) g) s ON s.event_id = e.id
 WHERE e.recording_id = (SELECT recording_id FROM event WHERE id = ?1)
-  AND e.unit = 'ns' AND e.name IN ('cpu-clock', 'run-queue', 'off-cpu')
+  AND e.unit = 'ns' AND e.name IN ('cpu-clock', 'on-cpu', 'run-queue', 'off-cpu')
 GROUP BY e.id;

@@ -124,7 +124,7 @@ several_recordings() {
 	has err "has no event 'nonesuch'"
 	run "$weft" top --event wall
 	expect 2
-	has err '-e wall records cpu-clock, off-cpu and run-queue'
+	has err '-e wall records cpu-clock, on-cpu, off-cpu and run-queue'
 	run "$weft" top --value nonesuch
 	expect 4
 	has err "no sample of value 'nonesuch'; .*--shape-by"

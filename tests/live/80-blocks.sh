@@ -4,7 +4,8 @@
 # Blocks are exact: of a program that sleeps, waits for a futex and a pipe,
 # reads a disk, and is moved between CPUs while it sleeps, the time off its CPU
 # by function is what its own clocks say; with run-queue recorded, too, the two
-# add up to the same. What began before recording is in the ledger.
+# add up to the same. What began before recording is in the ledger. So is the time
+# that a thread runs what its clock says.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -71,6 +72,16 @@ check "tau: blocks that are too short are filtered, with their time" \
 	"$(is "$(sql "$dir/tau.db" "SELECT sum(count) > 0 AND
 		sum(value) < 1000000 * sum(count) FROM ledger
 		WHERE entry = 'filtered'")" = 1)"
+
+# A thread's clock of its CPU time says how long it ran: work prints units a
+# second of that and of the wall time, which is 2 s.
+"$weft" record -q -e on-cpu -o "$dir/on.db" -- "$load/work" 20 2 >"$dir/rates"
+check_ledger "$dir/on.db"
+ran=$(awk '{ printf "%.0f", 2e9 * $1 / $2 }' "$dir/rates")
+seen=$(sql "$dir/on.db" "SELECT sum(value) FROM stack_total")
+echo "on-cpu: $seen ns of $ran ns" | say
+check "on-cpu: a thread ran as long as its clock says, within 1 %" \
+	"$(is $(((seen - ran) * 100 / ran)) = 0)"
 
 background sleep 600
 "$weft" record -q -e off-cpu -p $! -d 1 -o "$dir/open.db"

@@ -81,12 +81,12 @@ static void options_stand_behind(void **state)
 	triggers_release(&t);
 }
 
-static void wall_is_three_events_of_which_the_timer_has_no_tau(void **state)
+static void wall_is_four_events_of_which_the_timer_has_no_tau(void **state)
 {
 	struct triggers t = understood("wall,tau=0.002");
 
 	(void)state;
-	assert_int_equal(t.n, 3);
+	assert_int_equal(t.n, 4);
 	for (uint32_t i = 0; i < t.n; i++)
 		assert_int_equal(t.trigger[i].tau_ns,
 				 t.trigger[i].kind == TRIGGER_TIMER
@@ -136,7 +136,8 @@ static void mistakes_are_told_with_what_was_meant(void **state)
 		{ "cpu-clock,period=5", "is for counters" },
 		{ "off-cpu,stacks=1/5", "is for calls" },
 		{ "kprobe:f,stacks=5", "stacks cannot be '5'" },
-		{ "kprobe:f,tau=1", "is for off-cpu" },
+		{ "kprobe:f,tau=1", "is for on-cpu, off-cpu" },
+		{ "on-cup", "did you mean 'on-cpu'" },
 		{ "off-cpu,tau=5", "up to 4" },
 		{ "r1234567890abcdef0", "`weft list events`" },
 	};
@@ -174,7 +175,7 @@ int main(void)
 		cmocka_unit_test(calls_are_taken_apart_from_their_end),
 		cmocka_unit_test(options_stand_behind),
 		cmocka_unit_test(
-			wall_is_three_events_of_which_the_timer_has_no_tau),
+			wall_is_four_events_of_which_the_timer_has_no_tau),
 		cmocka_unit_test(what_is_there_is_not_added_again),
 		cmocka_unit_test(mistakes_are_told_with_what_was_meant),
 		cmocka_unit_test(states_go_by_their_letters),
