@@ -206,6 +206,10 @@ static int attach(struct db *db, bool immutable, struct weft_err *err)
 
 	if (!uri)
 		return weft_fail(err, -ENOMEM, "out of memory");
+	/* There is one thread: no locks for each row and each allocation. Not
+	 * for the second file, but then it is so already. */
+	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+	(void)sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
 	result = sqlite3_open_v2(uri, &db->sql, flags, NULL);
 	free(uri);
 	if (result)
@@ -371,8 +375,10 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 		rc = weft_fail(err, first.code, "%s", first.msg);
 		goto fail;
 	}
+	/* Long looks read each page once: new memory for each would cost more
+	 * than reading some again does. */
 	sqlite3_exec(db->sql,
-		     "PRAGMA cache_size = -65536; PRAGMA temp_store = MEMORY",
+		     "PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY",
 		     NULL, NULL, NULL);
 	rc = check_version(db, &version, err);
 	if (!rc)
