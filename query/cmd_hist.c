@@ -341,8 +341,8 @@ static void count_requests(struct counts *c, const struct traces *t,
 			add_value(c, row->sum.tally.estimate, 1);
 		else if (of_cpu)
 			c->unknown++;
-		else if (row->root.duration_ns >= 0 && t->has_spans)
-			add_value(c, (double)row->root.duration_ns, 1);
+		else if (row->root->duration_ns >= 0 && t->has_spans)
+			add_value(c, (double)row->root->duration_ns, 1);
 		else if (!t->has_spans)
 			add_value(c, (double)traces_extent_ns(row), 1);
 		else

@@ -63,7 +63,7 @@ static const struct cli_command command = {
 
 static void table_spans(struct table *table, const struct traces_row *row)
 {
-	const struct spans_root *root = &row->root;
+	const struct spans_root *root = row->root;
 	double duration = (double)root->duration_ns;
 	char share[64];
 
@@ -232,7 +232,7 @@ static void json_row(const struct traces *t, struct json *j,
 		json_null(j, "first_after_start_ns");
 	json_int(j, "extent_ns", traces_extent_ns(row));
 	if (t->has_spans)
-		json_root(j, &row->root);
+		json_root(j, row->root);
 	json_end_object(j);
 }
 

@@ -14,8 +14,22 @@ static const double SCAN_FROM_SHARE = 0.02;
 /* Samples near the ends of an interval may be stamped a little outside. */
 static const int64_t SLACK_NS = 1000000000;
 
+enum {
+	HEX_SIZE = 33,
+	FEW = 256 /* samples of a request */
+};
+
+/* Of requests whose root span is not known, most of a million mostly: a row of
+ * its own each would cost more than all else that there is of them. */
+static struct spans_root no_root = { .duration_ns = -1 };
+
 void traces_release(struct traces *t)
 {
+	for (size_t i = 0; i < t->n_rows; i++) {
+		if (t->rows[i].root != &no_root)
+			free(t->rows[i].root);
+		free(t->rows[i].hex);
+	}
 	free(t->rows);
 	sums_release(&t->sums);
 	sums_release(&t->time_sums);
@@ -345,8 +359,8 @@ int64_t traces_extent_ns(const struct traces_row *row)
 /* Of the request, as its root span has it; else of its samples. */
 static int64_t duration_ns(const struct traces_row *row)
 {
-	return row->root.duration_ns >= 0 ? row->root.duration_ns
-					  : traces_extent_ns(row);
+	return row->root->duration_ns >= 0 ? row->root->duration_ns
+					   : traces_extent_ns(row);
 }
 
 static int compare_duration(const void *a, const void *b)
@@ -359,8 +373,8 @@ static int compare_duration(const void *a, const void *b)
 /* 0 where the duration is not known. */
 static double cpu_share(const struct traces_row *row)
 {
-	return row->root.duration_ns > 0
-		       ? row->interval.lo / (double)row->root.duration_ns
+	return row->root->duration_ns > 0
+		       ? row->interval.lo / (double)row->root->duration_ns
 		       : 0;
 }
 
@@ -416,45 +430,88 @@ static int add_unsampled(struct traces *t, struct weft_err *err)
 	return rc;
 }
 
+/* A row has a root span: keep a copy of it, if there is something in it. */
+static int keep_root(struct traces_row *row, const struct spans_root *root,
+		     struct weft_err *err)
+{
+	struct spans_root *copy;
+
+	if (root->duration_ns < 0 && !root->start_ns && !*root->service &&
+	    !*root->name && !*root->status)
+		return 0;
+	copy = row->root != &no_root ? row->root : malloc(sizeof(*copy));
+	if (!copy)
+		return no_memory(err);
+	*copy = *root;
+	row->root = copy;
+	return 0;
+}
+
+/* Find a row's root span, and whether the filter lets it through. 1: it does;
+ * 0: it does not; else a negative errno. */
+static int match(const struct traces *t, struct traces_row *row,
+		 struct weft_err *err)
+{
+	struct spans_root root;
+	int rc = spans_find_root(t->report.db, row->sum.key, &root, err);
+
+	if (rc >= 0)
+		rc = spans_match(t->report.db, &t->filter, row->sum.key, &root,
+				 err);
+	/* One from before or after us says nothing by having no sample. */
+	if (rc <= 0 || (!row->sum.tally.count && !is_in_range(t, &root)))
+		return rc < 0 ? rc : 0;
+	rc = keep_root(row, &root, err);
+	return rc ? rc : 1;
+}
+
+/* The interval of what a request used, of which so many samples are known to
+ * stand for `each` on average. Most have few: theirs are told once. */
+static struct stats_interval used(struct stats_interval few[FEW], uint64_t n,
+				  double each)
+{
+	struct stats_interval *in = &few[n];
+
+	if (n >= FEW)
+		return stats_request_ns((double)n, each, true);
+	if (!(in->hi > 0))
+		*in = stats_request_ns((double)n, 1, true);
+	return (struct stats_interval){ in->lo * each, in->hi * each };
+}
+
 /* The rows that the filter lets through, with their root spans. */
 static int choose_rows(struct traces *t, struct weft_err *err)
 {
-	double each = report_ns_each(&t->report);
+	const struct stats_interval unsampled = {
+		0, stats_unsampled_ns(report_ns_each(&t->report))
+	};
+	struct stats_interval few[FEW] = { 0 };
 	int rc;
 
 	t->has_roots = t->has_spans && (spans_is_filter(&t->filter) ||
 					t->sort == TRACES_BY_DURATION ||
 					t->sort == TRACES_BY_CPU_SHARE);
+	if (spans_is_filter(&t->filter) && !t->has_spans && !t->filter.where.op)
+		return 0;
 	t->rows = calloc(t->sums.n + 1, sizeof(*t->rows));
 	if (!t->rows)
 		return no_memory(err);
 	for (size_t i = 0; i < t->sums.n; i++) {
 		struct traces_row *row = &t->rows[t->n_rows];
-		double k = (double)t->sums.rows[i].tally.count;
+		uint64_t k = t->sums.rows[i].tally.count;
 
 		row->sum = t->sums.rows[i];
-		row->root.duration_ns = -1;
-		if (spans_is_filter(&t->filter) && !t->has_spans &&
-		    !t->filter.where.op)
-			continue;
+		row->root = &no_root;
 		if (t->has_roots || t->filter.where.op) {
-			rc = spans_find_root(t->report.db, row->sum.key,
-					     &row->root, err);
-			if (rc >= 0)
-				rc = spans_match(t->report.db, &t->filter,
-						 row->sum.key, &row->root, err);
+			rc = match(t, row, err);
 			if (rc < 0)
 				return rc;
-			/* One from before or after us says nothing by having
-			 * no sample. */
-			if (!rc || (k <= 0 && !is_in_range(t, &row->root)))
+			if (!rc)
 				continue;
 		}
 		row->interval =
-			k > 0 ? stats_request_ns(k, row->sum.tally.estimate / k,
-						 true)
-			      : (struct stats_interval){ 0, stats_unsampled_ns(
-								    each) };
+			k ? used(few, k, row->sum.tally.estimate / (double)k)
+			  : unsampled;
 		t->n_sampled += k > 0;
 		t->n_rows++;
 	}
@@ -526,6 +583,7 @@ int traces_load(struct traces *t, const struct cli_common *common,
 
 int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 {
+	struct spans_root root;
 	sqlite3_stmt *stmt;
 	int rc;
 
@@ -539,12 +597,17 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 		rc = db_step(t->report.db, stmt, err);
 		if (rc < 0)
 			return rc;
+		free(row->hex);
+		row->hex = calloc(1, HEX_SIZE);
+		if (!row->hex)
+			return no_memory(err);
 		if (rc > 0)
-			db_copy_word(stmt, 0, row->hex, sizeof(row->hex));
+			db_copy_word(stmt, 0, row->hex, HEX_SIZE);
 		if (!t->has_spans || t->has_roots)
 			continue;
-		rc = spans_find_root(t->report.db, row->sum.key, &row->root,
-				     err);
+		rc = spans_find_root(t->report.db, row->sum.key, &root, err);
+		if (rc >= 0)
+			rc = keep_root(row, &root, err);
 		if (rc < 0)
 			return rc;
 	}

@@ -386,7 +386,7 @@ static int choose_where(struct loading *l, struct weft_err *err)
 
 	for (size_t i = 0; i < t->n_rows; i++) {
 		rc = spans_match(l->d->reports[0].db, &filter,
-				 t->rows[i].sum.key, &t->rows[i].root, err);
+				 t->rows[i].sum.key, t->rows[i].root, err);
 		if (rc < 0)
 			return rc;
 		any |= rc;
@@ -420,8 +420,8 @@ static int choose_one(struct loading *l, const struct request **one,
 				 "trace %s has no sample of that in '%s'",
 				 l->d->hex, db_path(r->db));
 	for (size_t i = 0; i < t->n_rows; i++)
-		if (!rc || (!strcmp(t->rows[i].root.service, root->service) &&
-			    !strcmp(t->rows[i].root.name, root->name)))
+		if (!rc || (!strcmp(t->rows[i].root->service, root->service) &&
+			    !strcmp(t->rows[i].root->name, root->name)))
 			request_of(l, t->rows[i].sum.key)->side = COMPARE_FIRST;
 	request_of(l, trace)->side = COMPARE_SECOND;
 	return 0;
@@ -457,7 +457,7 @@ static int list(struct loading *l, const struct cli_common *common,
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct request *r = request_of(l, t->rows[i].sum.key);
 
-		r->duration_ns = (double)t->rows[i].root.duration_ns;
+		r->duration_ns = (double)t->rows[i].root->duration_ns;
 		r->is_listed = true;
 	}
 	return diff_items_load(d->items, 0, d->reports[0].db, err);

@@ -175,7 +175,7 @@ static void put_trace(struct page *p, size_t i)
 {
 	const struct flame_load *l = p->load;
 	const struct traces_row *row = &l->traces.rows[l->shown[i]];
-	const struct spans_root *root = &row->root;
+	const struct spans_root *root = row->root;
 
 	json_object(&p->j, NULL);
 	json_text(&p->j, "id", row->hex);
