@@ -8,6 +8,10 @@
 #include "query/figure.h"
 #include "query/ledger.h"
 
+enum {
+	NAMES_MAX = 256 /* entries of a file; no recorder has as many */
+};
+
 static const struct {
 	const char *name, *text;
 } meanings[] = {
@@ -119,24 +123,81 @@ static struct ledger_entry *entry_for(struct ledger *l, const char *name)
 	return e;
 }
 
+/* An entry as the file numbers it, and its sum over a part of a range. */
+struct numbered {
+	int64_t id;
+	char name[sizeof(((struct ledger_entry *)0)->name)];
+	uint64_t count;
+	bool is_there, is_measured;
+};
+
+static int load_names(struct numbered names[NAMES_MAX], size_t *n,
+		      struct db *db, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_LEDGER_NAMES, &stmt, err);
+
+	*n = 0;
+	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
+		rc = 0;
+		if (*n == NAMES_MAX ||
+		    sqlite3_column_type(stmt, 1) == SQLITE_NULL)
+			continue;
+		names[*n] = (struct numbered){
+			.id = sqlite3_column_int64(stmt, 0),
+			.is_measured = true,
+		};
+		db_copy_text(stmt, 1, names[*n].name, sizeof(names[*n].name));
+		(*n)++;
+	}
+	return rc;
+}
+
+/* The entry of that id, looked for from *at on: rows come in the order of
+ * names, interval by interval. NULL: there is none. */
+static struct numbered *next_of(struct numbered *names, size_t n, size_t *at,
+				int64_t id)
+{
+	for (size_t tried = 0; tried < n; tried++) {
+		struct numbered *name = &names[*at];
+
+		*at = *at + 1 < n ? *at + 1 : 0;
+		if (name->id == id)
+			return name;
+	}
+	return NULL;
+}
+
 static int load_sums(struct ledger *l, struct db *db, const struct range *r,
 		     size_t part, struct weft_err *err)
 {
+	struct numbered names[NAMES_MAX], *name;
 	struct ledger_entry *e;
 	sqlite3_stmt *stmt;
-	const char *name;
-	int rc;
+	size_t n, at = 0;
+	int rc = load_names(names, &n, db, err);
 
-	rc = range_query(r, part, db, QUERY_SQL_LEDGER_SUMS, &stmt, err);
+	if (!rc)
+		rc = range_query(r, part, db, QUERY_SQL_LEDGER_SUMS, &stmt,
+				 err);
 	if (rc)
 		return rc;
 	while ((rc = db_step(db, stmt, err)) > 0) {
-		name = (const char *)sqlite3_column_text(stmt, 0);
-		e = name ? entry_for(l, name) : NULL;
+		name = next_of(names, n, &at, sqlite3_column_int64(stmt, 0));
+		if (!name)
+			continue;
+		name->is_there = true;
+		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
+			name->is_measured = false;
+		else
+			name->count += (uint64_t)sqlite3_column_int64(stmt, 1);
+	}
+	for (size_t i = 0; i < n; i++) {
+		e = names[i].is_there ? entry_for(l, names[i].name) : NULL;
 		if (!e)
 			continue;
-		e->count += (uint64_t)sqlite3_column_int64(stmt, 1);
-		e->is_measured &= sqlite3_column_int(stmt, 2);
+		e->count += names[i].count;
+		e->is_measured &= names[i].is_measured;
 	}
 	return rc;
 }
@@ -180,7 +241,6 @@ static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
 	if (rc < 0)
 		return rc;
 	l->cpu_s += sqlite3_column_double(stmt, 0);
-	l->timer_due += (uint64_t)sqlite3_column_int64(stmt, 1);
 	return 0;
 }
 

@@ -31,7 +31,6 @@ struct ledger {
 					  left out; by interval_id */
 	size_t n_factors;
 	double cpu_s;         /* seconds times CPUs that were sampled */
-	uint64_t timer_due;   /* what the timers themselves counted */
 	uint64_t shape_lost;  /* firings that no stack stands for */
 	uint64_t detail_lost; /* selected, but not stored */
 	uint64_t counts_expired, detail_expired; /* stored, but gone since */

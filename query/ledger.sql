@@ -1,10 +1,12 @@
 -- Sums of the ledger over a range: ?1 event, ?2 to ?3 intervals.
 
 -- name: ledger_sums
-SELECT n.name, sum(l.count), count(*) = count(l.count)
-FROM ledger_row l JOIN ledger_entry n ON n.id = l.entry_id
-WHERE l.event_id = ?1 AND l.interval_id BETWEEN ?2 AND ?3
-GROUP BY l.entry_id ORDER BY l.entry_id;
+-- Row by row, in the order of the file: GROUP BY would sort.
+SELECT entry_id, count FROM ledger_row
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
+
+-- name: ledger_names
+SELECT id, name FROM ledger_entry ORDER BY id;
 
 -- name: ledger_factors
 -- Intervals in which fewer samples were stored than selected. What has expired
@@ -24,6 +26,9 @@ WHERE s.entry_id = (SELECT id FROM ledger_entry WHERE name = 'selected')
 ORDER BY s.interval_id;
 
 -- name: ledger_cpus
-SELECT sum((i.end_ns - i.start_ns) / 1e9), sum(c.due)
-FROM cpu_interval c JOIN interval i ON i.id = c.interval_id
-WHERE c.event_id = ?1 AND c.interval_id BETWEEN ?2 AND ?3;
+-- Seconds times CPUs that were sampled.
+SELECT total((i.end_ns - i.start_ns) * c.cpus) / 1e9
+FROM (SELECT interval_id, count(*) AS cpus FROM cpu_interval
+      WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
+      GROUP BY interval_id) c
+JOIN interval i ON i.id = c.interval_id;
