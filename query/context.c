@@ -8,7 +8,6 @@
 #include "query/context.h"
 #include "query/figure.h"
 #include "query/report.h"
-#include "query/sums.h"
 
 enum {
 	/* A key of sums: thread, source, status. */
@@ -39,11 +38,33 @@ static int load_words(struct context *c, struct db *db, struct weft_err *err)
 	return rc;
 }
 
+/* Samples of one interval, one after another. */
+struct run {
+	int64_t interval_id;
+	struct tally tally;
+};
+
+/* One more sample of an interval; of another than the last, the run ends. */
+static int add_to_run(struct run *run, int64_t interval_id, struct sums *to)
+{
+	int rc = 0;
+
+	if (run->interval_id != interval_id && run->tally.count) {
+		if (to)
+			rc = sums_add(to, run->interval_id, &run->tally, 0, 0);
+		run->tally.count = 0;
+	}
+	run->interval_id = interval_id;
+	run->tally.count++;
+	return rc;
+}
+
 /* Sum up in one pass: GROUP BY would sort all samples. */
-static int load_sums(struct sums *sums, struct db *db,
+static int load_sums(struct sums *sums, struct sums *by_interval, struct db *db,
 		     const struct range *range, struct weft_err *err)
 {
 	const struct tally one = { .count = 1 };
+	struct run run = { 0 };
 	sqlite3_stmt *stmt;
 
 	for (size_t i = 0; i < range->n_parts; i++) {
@@ -59,12 +80,17 @@ static int load_sums(struct sums *sums, struct db *db,
 			      (sqlite3_column_int64(stmt, 1) & WORD_MASK);
 			key = key << WORD_BITS |
 			      (sqlite3_column_int64(stmt, 2) & WORD_MASK);
-			if (sums_add(sums, key, &one, 0, 0))
+			if (sums_add(sums, key, &one, 0, 0) ||
+			    add_to_run(&run, sqlite3_column_int64(stmt, 3),
+				       by_interval))
 				return weft_fail(err, -ENOMEM, "out of memory");
 		}
 		if (rc)
 			return rc;
 	}
+	if (run.tally.count && by_interval &&
+	    sums_add(by_interval, run.interval_id, &run.tally, 0, 0))
+		return weft_fail(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -162,13 +188,13 @@ static int load_processes(struct context *c, struct db *db,
 }
 
 int context_load(struct context *c, struct db *db, const struct range *range,
-		 struct weft_err *err)
+		 struct sums *by_interval, struct weft_err *err)
 {
 	struct sums sums = { 0 }; /* by thread, source and status */
 	int rc = load_words(c, db, err);
 
 	if (!rc)
-		rc = load_sums(&sums, db, range, err);
+		rc = load_sums(&sums, by_interval, db, range, err);
 	if (!rc)
 		rc = load_processes(c, db, &sums, err);
 	if (!rc)

@@ -10,6 +10,7 @@
 #include "query/json.h"
 #include "query/ledger.h"
 #include "query/range.h"
+#include "query/sums.h"
 
 enum {
 	CONTEXT_WORDS_MAX = 16, /* of each kind; more are not stored */
@@ -38,9 +39,13 @@ struct context {
 	char status[CONTEXT_WORDS_MAX][CONTEXT_WORD_BYTES];
 };
 
-/* Load a report's range. context_release() on every path. */
+/*
+ * Load a report's range. context_release() on every path. It takes a look at
+ * each sample; by_interval, unless NULL, gets how many each interval has, so
+ * that nobody has to look again.
+ */
 int context_load(struct context *c, struct db *db, const struct range *range,
-		 struct weft_err *err) MUST_CHECK;
+		 struct sums *by_interval, struct weft_err *err) MUST_CHECK;
 void context_release(struct context *c);
 
 /* Print a line on all, and a table with at most so many processes (0: all). */

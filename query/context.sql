@@ -1,7 +1,7 @@
 -- Trace context of detail samples. ?1 event, ?2 to ?3 intervals.
 
 -- name: context_samples
-SELECT thread_id, context_source, context_status FROM sample
+SELECT thread_id, context_source, context_status, interval_id FROM sample
 WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
 
 -- name: context_process

@@ -87,6 +87,7 @@ struct books {
 void loss_release(struct loss *l)
 {
 	programs_release(&l->programs);
+	sums_release(&l->samples);
 	context_release(&l->context);
 	report_close(&l->report);
 }
@@ -161,7 +162,7 @@ static int on_samples(struct books *all, sqlite3_stmt *stmt)
 	struct book *b = find_book(all, sqlite3_column_int64(stmt, 0));
 
 	if (b)
-		b->term[IN_SAMPLE] = sqlite3_column_int64(stmt, 1);
+		b->term[IN_SAMPLE]++;
 	return 0;
 }
 
@@ -232,6 +233,8 @@ static int load_part(struct books *all, size_t part, struct weft_err *err)
 	int rc;
 
 	for (i = 0; i < ARRAY_LEN(steps); i++) {
+		if (steps[i].id == QUERY_SQL_LOSS_SAMPLES && l->samples.n)
+			continue; /* they have been looked at */
 		rc = range_query(&l->report.range, part, db, steps[i].id, &stmt,
 				 err);
 		if (rc)
@@ -299,6 +302,14 @@ int loss_add_up(struct loss *l, struct weft_err *err)
 
 	for (i = 0; !rc && i < l->report.range.n_parts; i++)
 		rc = load_part(&all, i, err);
+	for (i = 0; !rc && i < all.n_books && l->samples.n; i++) {
+		const struct sum *sum =
+			sums_find(&l->samples, all.books[i].interval_id);
+
+		if (sum)
+			all.books[i].term[IN_SAMPLE] =
+				(int64_t)sum->tally.count;
+	}
 	if (!rc) {
 		check_all(l, &all);
 		qsort(l->statuses, l->n_statuses, sizeof(l->statuses[0]),
@@ -315,10 +326,10 @@ int loss_load(struct loss *l, const struct cli_common *common, const char *file,
 	int rc = report_open(&l->report, common, file, err);
 
 	if (!rc)
-		rc = loss_add_up(l, err);
-	if (!rc)
 		rc = context_load(&l->context, l->report.db, &l->report.range,
-				  err);
+				  &l->samples, err);
+	if (!rc)
+		rc = loss_add_up(l, err);
 	if (!rc)
 		db_release(l->report.db);
 	return rc;

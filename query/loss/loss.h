@@ -38,6 +38,7 @@ struct loss {
 	size_t n_statuses;
 	struct programs programs;
 	struct context context;
+	struct sums samples; /* by interval; empty: not known yet */
 };
 
 /* Open what common asks for and load it all. Release on every path. */

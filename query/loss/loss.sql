@@ -13,10 +13,9 @@ WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
 GROUP BY interval_id ORDER BY interval_id;
 
 -- name: loss_samples
--- What was stored of detail, per interval.
-SELECT interval_id, count(*) FROM sample
-WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
-GROUP BY interval_id ORDER BY interval_id;
+-- What was stored of detail, sample by sample: GROUP BY would sort.
+SELECT interval_id FROM sample
+WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
 
 -- name: loss_due
 -- What the timers say themselves, per interval.
