@@ -178,6 +178,28 @@ void privilege_limit(int resource, rlim_t most)
 	(void)setrlimit(resource, &both);
 }
 
+int privilege_raise_files(rlim_t least, struct weft_err *err)
+{
+	static const rlim_t enough = 65536;
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return 0; /* what lacks is told by who opens it */
+	if (files.rlim_max < least)
+		return weft_fail(err, -EMFILE,
+				 "cannot record with a limit of %llu open "
+				 "files: it takes about %llu; raise the hard "
+				 "limit (ulimit -Hn)",
+				 (unsigned long long)files.rlim_max,
+				 (unsigned long long)least);
+	if (files.rlim_cur < enough) {
+		files.rlim_cur =
+			files.rlim_max < enough ? files.rlim_max : enough;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+	return 0;
+}
+
 void privilege_limit_memory(rlim_t most)
 {
 #ifdef PRIVILEGE_IS_SANITIZED

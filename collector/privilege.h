@@ -51,6 +51,12 @@ void privilege_read_as_nobody(void);
 /* Lower a limit (RLIMIT_...), for good. That cannot fail. */
 void privilege_limit(int resource, rlim_t most);
 
+/*
+ * Allow more open files, as far as the hard limit goes. Returns 0, or -EMFILE
+ * where that is below least. Programs that are started already keep theirs.
+ */
+int privilege_raise_files(rlim_t least, struct weft_err *err) MUST_CHECK;
+
 /* Built with a sanitizer, as gcc and clang say it: that reserves terabytes of
  * addresses, and makes system calls of its own. */
 #if defined(__SANITIZE_ADDRESS__)

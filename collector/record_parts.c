@@ -20,6 +20,9 @@ enum {
 	WARM_UP_MS = 2000,
 	/* Targets without names that are named: anybody can make many. */
 	TROUBLES_MAX = 16,
+	/* Open files: maps, programs, links; and of each CPU. */
+	FILES_LEAST = 100,
+	FILES_OF_CPU = 4,
 	MS_NS = 1000000,
 };
 
@@ -87,6 +90,9 @@ int record_parts_prepare(struct record_parts *p, struct weft_err *err)
 		rc = inspect_fork(&p->server, err);
 	if (!rc && o->otlp_listen)
 		rc = otlp_server_fork(&p->otlp, o->otlp_listen, err);
+	if (!rc)
+		rc = privilege_raise_files(
+			FILES_LEAST + FILES_OF_CPU * p->cpus.n, err);
 	if (!rc && warning[0])
 		weft_log(WEFT_WARN, "%s", warning);
 	return rc;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# Many binaries and a huge one, with few descriptors: each has its names, and
-# none costs another its own. NAMES_MANY: how many (100).
+# Many binaries and a huge one, with no more descriptors than a recording needs
+# without them: each has its names, and none costs another its own. NAMES_MANY:
+# how many (100).
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -10,7 +11,7 @@ set -eu
 . "$(dirname "$0")/names.sh"
 many=${NAMES_MANY:-100}
 
-names_build "$dir/v1" -fPIE -pie -Wl,--build-id
+names_build "$dir/v1" -g -fPIE -pie -Wl,--build-id
 mkdir "$dir/many"
 # Copies with build IDs of their own; and one of 1 GiB, nearly all of it a
 # hole, with three million functions more, all of one name.
@@ -60,14 +61,26 @@ ls "$1/many" | while read -r name; do
 done
 wait
 SH
+files=$((100 + 4 * $(nproc)))
 (
 	# shellcheck disable=SC3045
-	ulimit -n 64
+	ulimit -n $((files - 1))
+	exec "$weft" record -q -o "$dir/few.db" -- true
+) 2>"$dir/said" && echo "it recorded" >"$dir/said"
+say <"$dir/said"
+check "too few descriptors are refused in words, before anything is opened" \
+	"$(both "$(grep -c "it takes about $files; raise" "$dir/said")" \
+		"$(is "$(find "$dir" -name few.db | wc -l)" = 0)")"
+(
+	# shellcheck disable=SC3045
+	ulimit -n "$files"
 	exec "$weft" record -q -F 997 -o "$dir/many.db" -- sh "$dir/run.sh" "$dir"
 )
 check_ledger "$dir/many.db"
+# Binaries whose own function is named, and how many of them with its line.
 seen=$(sql "$dir/many.db" "
-SELECT count(DISTINCT b.path)
+SELECT count(DISTINCT b.path) || ' ' ||
+  count(DISTINCT CASE WHEN ff.line > 0 THEN b.path END)
 FROM stack_total t
 JOIN process p ON p.id = t.process_id
 JOIN stack_node n ON n.id = t.stack_id
@@ -76,8 +89,18 @@ JOIN binary b ON b.id = f.binary_id
 JOIN frame_function ff ON ff.frame_id = f.id
 JOIN function g ON g.id = ff.function_id
 WHERE b.path GLOB '*/many/*_' || substr(p.comm, 3) AND g.name = p.comm")
-echo "$seen of $many binaries have their names" | say
+lines=${seen#* }
+seen=${seen% *}
+echo "$seen of $many binaries have their names, $lines lines, too" | say
 check "each of the binaries has its names" "$(is "$seen" = "$many")"
+check "and its lines, which come after all names" "$(is "$lines" = "$many")"
+named=$("$weft" top -i "$dir/many.db" --json | python3 -c '
+import json, sys
+print("%.6f" % json.load(sys.stdin)["named_share"])')
+same "of all samples $named are named, as weft top says" "$dir/many.db" "
+SELECT printf('%.6f', 1.0 * sum(iif(EXISTS (SELECT 1 FROM frame_function ff
+	WHERE ff.frame_id = n.frame_id), t.count, 0)) / sum(t.count))
+FROM stack_total t JOIN stack_node n ON n.id = t.stack_id" "$named"
 # shellcheck disable=SC2046
 set -- $(names_in "$dir/many.db" "*/huge")
 echo "the huge one: $1 right, $2 wrong, $3 not named" | say
