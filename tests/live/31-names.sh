@@ -258,5 +258,12 @@ WHERE b.build_id IS NOT NULL AND b.path GLOB '*/short_' || substr(p.comm, 3)
 SQL
 )
 check "but their build ID and where in the file it was" "$(is "$kept" = 10)"
+# On any machine that has the file, by what was kept.
+id=$(readelf -n "$names/v1" | awk '/Build ID:/ { print $3 }')
+place="$dir/later/.build-id/$(echo "$id" | cut -c1-2)"
+mkdir -p "$place"
+cp "$names/v1" "$place/$(echo "$id" | cut -c3-)"
+"$weft" symbolize --symfs "$dir/later" "$dir/odd.db" | say
+check_names "by which they are named later" "$dir/odd.db" "*/short_*" 10
 
 live_done
