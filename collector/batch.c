@@ -3,49 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/batch.h"
-#include "collector/batch_metrics.h"
-#include "collector/grow.h"
-#include "collector/table.h"
-
-/* An array of rows with an index by content. */
-#define ROWS(type)                  \
-	struct {                    \
-		type *row;          \
-		size_t n, room;     \
-		struct table index; \
-	}
-
-struct frame_note {
-	struct binary *binary;
-	store_text name, linkage_name;
-	const char *source; /* static */
-};
-
-struct batch {
-	struct store_interval interval;
-	char *text;
-	size_t n_text, text_room;
-	ROWS(struct store_process) processes;
-	ROWS(struct store_thread) threads;
-	ROWS(struct store_binary) binaries;
-	ROWS(struct store_frame) frames;
-	ROWS(struct store_stack) stacks;
-	ROWS(struct store_count) counts;
-	ROWS(struct store_sample) samples;
-	ROWS(struct store_cpu) cpus;
-	ROWS(struct store_ledger) ledger;
-	ROWS(struct store_attribute) attributes;
-	ROWS(struct store_has) sample_has;
-	ROWS(struct store_has) process_has;
-	struct batch_metrics metrics;
-	uint32_t *stack_frames;
-	size_t n_stack_frames, stack_frames_room;
-	const struct binary **binary_of; /* one per row of binaries */
-	size_t binary_of_room;
-	struct frame_note *notes; /* one per frame */
-	size_t notes_room;
-};
+#include "collector/batch_rows.h"
 
 /* A row that is looked for, and where. */
 struct wanted {
@@ -107,6 +65,33 @@ void batch_free(struct batch *b)
 	free(b->notes);
 	free(b->binary_of);
 	free(b);
+}
+
+/* With what an index takes of each row. */
+#define ROWS_BYTES(rows) \
+	((rows).n * (sizeof(*(rows).row) + 2 * sizeof(struct table_slot)))
+
+size_t batch_bytes(const struct batch *b)
+{
+	const struct batch_metrics *m = &b->metrics;
+
+	return sizeof(*b) + b->n_text + ROWS_BYTES(b->processes) +
+	       ROWS_BYTES(b->threads) + ROWS_BYTES(b->binaries) +
+	       ROWS_BYTES(b->frames) + b->frames.n * sizeof(*b->notes) +
+	       ROWS_BYTES(b->stacks) +
+	       b->n_stack_frames * sizeof(*b->stack_frames) +
+	       ROWS_BYTES(b->counts) + ROWS_BYTES(b->attributes) +
+	       b->samples.n * sizeof(*b->samples.row) +
+	       b->sample_has.n * sizeof(*b->sample_has.row) +
+	       b->process_has.n * sizeof(*b->process_has.row) +
+	       m->n_values * sizeof(*m->values) +
+	       m->n_buckets * sizeof(*m->buckets) +
+	       m->n_exemplars * sizeof(*m->exemplars);
+}
+
+bool batch_is_full(const struct batch *b)
+{
+	return batch_bytes(b) >= BATCH_BYTES_MAX;
 }
 
 struct store_interval *batch_interval(struct batch *b)
@@ -177,6 +162,8 @@ int batch_process(struct batch *b, struct proc *proc, uint32_t *out)
 			return 0;
 		return fill_process(b, &b->processes.row[*out], proc);
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	rc = fill_process(b, &row, proc);
 	if (!rc)
 		rc = GROW(b->processes.row, b->processes.n + 1,
@@ -219,6 +206,8 @@ int batch_thread(struct batch *b, uint32_t process, uint32_t tid,
 		*out = number_of(found);
 		return 0;
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	rc = add_text(b, comm, &row.comm);
 	if (!rc)
 		rc = GROW(b->threads.row, b->threads.n + 1, b->threads.room);
@@ -263,6 +252,8 @@ static int add_binary(struct batch *b, const struct binary *binary,
 		*out = number_of(found);
 		return 0;
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	binary_identity(binary, identity, sizeof(identity));
 	binary_build_id(binary, build_id, sizeof(build_id));
 	rc = add_text(b, binary->file.path, &row.path);
@@ -311,6 +302,8 @@ int batch_frame(struct batch *b, const struct batch_code *code, uint32_t *out)
 		*out = number_of(found);
 		return 0;
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	rc = add_text(b, code->name, &note.name);
 	if (!rc)
 		rc = add_text(b, code->linkage_name, &note.linkage_name);
@@ -360,6 +353,8 @@ int batch_stack(struct batch *b, enum store_stack_status status,
 		*out = number_of(found);
 		return 0;
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	rc = GROW(b->stacks.row, b->stacks.n + 1, b->stacks.room);
 	if (!rc)
 		rc = GROW(b->stack_frames, b->n_stack_frames + n,
@@ -418,6 +413,8 @@ int batch_attribute(struct batch *b, const char *key, const char *value,
 		*out = number_of(found);
 		return 0;
 	}
+	if (batch_is_full(b))
+		return -E2BIG;
 	rc = add_text(b, key, &row.key);
 	if (!rc)
 		rc = add_text(b, value, &row.value);
@@ -436,7 +433,7 @@ int batch_attribute(struct batch *b, const char *key, const char *value,
 
 int batch_sample_has(struct batch *b, uint32_t attribute)
 {
-	if (b->sample_has.n >= BATCH_ATTRIBUTES_MAX)
+	if (b->sample_has.n >= BATCH_ATTRIBUTES_MAX || batch_is_full(b))
 		return -E2BIG;
 	if (GROW(b->sample_has.row, b->sample_has.n + 1, b->sample_has.room))
 		return -ENOMEM;
@@ -449,6 +446,8 @@ int batch_sample_has(struct batch *b, uint32_t attribute)
 
 int batch_process_has(struct batch *b, uint32_t process, uint32_t attribute)
 {
+	if (batch_is_full(b))
+		return -E2BIG;
 	if (GROW(b->process_has.row, b->process_has.n + 1, b->process_has.room))
 		return -ENOMEM;
 	b->process_has.row[b->process_has.n++] = (struct store_has){
@@ -482,7 +481,7 @@ int batch_count(struct batch *b, uint32_t event, uint32_t process,
 		b->counts.row[number_of(found)].value += value;
 		return 0;
 	}
-	if (b->counts.n >= BATCH_COUNTS_MAX)
+	if (b->counts.n >= BATCH_COUNTS_MAX || batch_is_full(b))
 		return -E2BIG;
 	rc = GROW(b->counts.row, b->counts.n + 1, b->counts.room);
 	if (!rc)
@@ -495,69 +494,12 @@ int batch_count(struct batch *b, uint32_t event, uint32_t process,
 
 int batch_sample(struct batch *b, const struct store_sample *sample)
 {
-	if (b->samples.n >= BATCH_SAMPLES_MAX)
+	if (b->samples.n >= BATCH_SAMPLES_MAX || batch_is_full(b))
 		return -E2BIG;
 	if (GROW(b->samples.row, b->samples.n + 1, b->samples.room))
 		return -ENOMEM;
 	b->samples.row[b->samples.n++] = *sample;
 	return 0;
-}
-
-int batch_cpu(struct batch *b, const struct store_cpu *cpu)
-{
-	for (size_t i = 0; i < b->cpus.n; i++) {
-		struct store_cpu *row = &b->cpus.row[i];
-		uint64_t due = row->due + cpu->due;
-
-		if (row->cpu != cpu->cpu || row->event != cpu->event)
-			continue;
-		if (due)
-			row->period = (row->period * row->due +
-				       cpu->period * cpu->due) /
-				      due;
-		row->due = due;
-		row->fired += cpu->fired;
-		row->throttled += cpu->throttled;
-		return 0;
-	}
-	if (GROW(b->cpus.row, b->cpus.n + 1, b->cpus.room))
-		return -ENOMEM;
-	b->cpus.row[b->cpus.n++] = *cpu;
-	return 0;
-}
-
-static struct store_ledger *ledger_row(struct batch *b, uint32_t event,
-				       uint32_t entry)
-{
-	for (size_t i = 0; i < b->ledger.n; i++)
-		if (b->ledger.row[i].event == event &&
-		    b->ledger.row[i].entry == entry)
-			return &b->ledger.row[i];
-	if (GROW(b->ledger.row, b->ledger.n + 1, b->ledger.room))
-		return NULL;
-	b->ledger.row[b->ledger.n] = (struct store_ledger){
-		.event = event,
-		.entry = entry,
-	};
-	return &b->ledger.row[b->ledger.n++];
-}
-
-int batch_ledger(struct batch *b, uint32_t event, uint32_t entry,
-		 uint64_t count, uint64_t value)
-{
-	struct store_ledger *row = ledger_row(b, event, entry);
-
-	if (!row)
-		return -ENOMEM;
-	row->measured = true;
-	row->count += count;
-	row->value += value;
-	return 0;
-}
-
-int batch_ledger_unmeasured(struct batch *b, uint32_t event, uint32_t entry)
-{
-	return ledger_row(b, event, entry) ? 0 : -ENOMEM;
 }
 
 struct batch_metrics *batch_metrics(struct batch *b)

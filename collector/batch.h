@@ -12,9 +12,9 @@
 #include "collector/proc.h"
 #include "store/store.h"
 
-/* Rows that a batch may grow to; what does not fit is the caller's to count.
- * About 200 MB when full. */
+/* What a batch may grow to; what does not fit is the caller's to count. */
 enum {
+	BATCH_BYTES_MAX = 128 << 20, /* see batch_bytes() */
 	BATCH_COUNTS_MAX = 1 << 20,
 	BATCH_SAMPLES_MAX = 1 << 20,
 	BATCH_ATTRIBUTES_MAX = 1 << 20, /* of samples */
@@ -40,6 +40,9 @@ struct batch_code {
 
 struct batch *batch_new(void);    /* NULL: out of memory */
 void batch_free(struct batch *b); /* NULL is fine */
+
+/* Memory that its rows take, with their indexes, in bytes. */
+size_t batch_bytes(const struct batch *b);
 
 /* The interval's row; the caller fills it. */
 struct store_interval *batch_interval(struct batch *b);

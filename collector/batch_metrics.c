@@ -2,8 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/batch_metrics.h"
-#include "collector/grow.h"
+#include "collector/batch_rows.h"
 
 void batch_metrics_release(struct batch_metrics *m)
 {
@@ -35,7 +34,7 @@ int batch_metric(struct batch *b, const struct store_metric_value *value,
 	struct store_metric_value row = *value;
 	int rc;
 
-	if (m->n_values >= BATCH_METRIC_VALUES_MAX ||
+	if (batch_is_full(b) || m->n_values >= BATCH_METRIC_VALUES_MAX ||
 	    m->n_buckets + n > BATCH_METRIC_BUCKETS_MAX)
 		return -E2BIG;
 	rc = add_key(b, row.key, text);
@@ -63,7 +62,7 @@ int batch_metric_exemplar(struct batch *b,
 	struct store_metric_exemplar row = *exemplar;
 	int rc;
 
-	if (m->n_exemplars >= BATCH_METRIC_EXEMPLARS_MAX)
+	if (batch_is_full(b) || m->n_exemplars >= BATCH_METRIC_EXEMPLARS_MAX)
 		return -E2BIG;
 	rc = add_key(b, row.key, text);
 	if (!rc)

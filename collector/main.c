@@ -1,12 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-record: the recorder. */
+#include <malloc.h>
+
 #include "collector/record.h"
+
+/*
+ * Intervals are large arrays that come and go, on two threads. By itself glibc
+ * would soon take them from the heap, where they leave holes, and of each
+ * thread its own: a recording held twice the memory that it used. From this
+ * size on they are mappings, which are given back (and grow without a copy).
+ */
+static void give_memory_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 1 << 20);
+	mallopt(M_ARENA_MAX, 2);
+}
 
 int main(int argc, char **argv)
 {
 	struct record_opts opts;
 	int status = WEFT_EXIT_OK;
 
+	give_memory_back();
 	weft_log_init("weft record", WEFT_INFO);
 	switch (options_parse(argc, argv, &opts)) {
 	case OPTIONS_DONE:

@@ -7,12 +7,16 @@
 
 /* Batches and names that may wait for the writer before intervals merge. */
 enum {
-	WRITER_QUEUE_MAX = 4
+	WRITER_QUEUE_MAX = 4,
+	/* How long an interval waits for what processes have mapped. Their
+	 * inspectors have deadlines; the one that makes them may hang. */
+	MAPS_WAIT_MS = 10000
 };
 
 struct waiting {
 	struct waiting *next;
 	struct raw_interval raw;
+	uint64_t since_ns;   /* uv_hrtime() */
 	bool has_asked;      /* for the mappings that it needs */
 	struct jit_ask *jit; /* owned; NULL: not asked yet */
 };
@@ -83,6 +87,7 @@ int pipeline_add(struct pipeline *p, struct raw_interval *raw)
 		return -ENOMEM;
 	}
 	w->raw = *raw;
+	w->since_ns = uv_hrtime();
 	if (p->last)
 		p->last->next = w;
 	else
@@ -271,6 +276,11 @@ static void hand_over(struct pipeline *p)
 	}
 	if (writer_queued(p->writer) >= WRITER_QUEUE_MAX)
 		return;
+	/* One of any size, or several that together are no larger. */
+	if (writer_batch_bytes(p->writer) &&
+	    writer_batch_bytes(p->writer) + batch_bytes(p->batch) >
+		    BATCH_BYTES_MAX)
+		return;
 	/* A log half full: one at a time, so that it passes its limit by no
 	 * more than one batch. */
 	if (!p->is_finishing && writer_queued(p->writer) &&
@@ -283,6 +293,19 @@ static void hand_over(struct pipeline *p)
 	p->batch = NULL;
 }
 
+/* All mappings are known that can be. Code whose are not is unknown. */
+static bool has_maps(struct pipeline *p, const struct waiting *w)
+{
+	uint64_t waited_ns = uv_hrtime() - w->since_ns;
+
+	if (!procs_waiting(p->resolver->procs))
+		return true;
+	if (waited_ns < (uint64_t)MAPS_WAIT_MS * 1000000)
+		return false;
+	p->totals.without_maps++;
+	return true;
+}
+
 /* Ask for what the interval needs, each once. Which addresses are a JIT's is
  * known when the mappings are. */
 static void ask(struct pipeline *p, struct waiting *w)
@@ -291,7 +314,7 @@ static void ask(struct pipeline *p, struct waiting *w)
 		resolve_want_maps(p->resolver, &w->raw.harvest,
 				  &w->raw.measured);
 	w->has_asked = true;
-	if (!w->jit && !procs_waiting(p->resolver->procs))
+	if (!w->jit && has_maps(p, w))
 		w->jit = resolve_want_jit(p->resolver, &w->raw.harvest,
 					  &w->raw.measured);
 }

@@ -41,6 +41,8 @@ struct pipeline_totals {
 	uint64_t intervals;
 	struct pipeline_total ledger[WEFT_MAX_EVENTS][LEDGER_ENTRIES];
 	uint64_t wrong_intervals; /* in which an identity did not hold */
+	uint64_t without_maps;    /* intervals for which inspectors did not
+				     answer in time what is mapped */
 };
 
 /* All but out and err are borrowed. */

@@ -321,6 +321,7 @@ static void on_deadline(uv_timer_t *timer)
 	if (r->phase == PHASE_DRAINING) {
 		if (r->parts.receiver)
 			receiver_give_up(r->parts.receiver);
+		advance(r);
 	} else if (r->phase == PHASE_NAMING) {
 		naming_give_up(r->parts.naming);
 		if (naming_waiting(r->parts.naming))

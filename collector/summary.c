@@ -81,6 +81,12 @@ void summary_log(const struct pipeline_totals *t,
 	if (timer != WEFT_NO_EVENT)
 		log_rate(t->ledger[timer][WEFT_FIRED].count, opts, seconds,
 			 cpus);
+	if (t->without_maps)
+		weft_log(
+			WEFT_WARN,
+			"for %" PRIu64
+			" intervals inspectors did not say in time what processes have mapped: code is unknown there",
+			t->without_maps);
 	if (t->wrong_intervals)
 		weft_log(WEFT_WARN,
 			 "the ledger does not add up in %" PRIu64

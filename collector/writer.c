@@ -24,7 +24,8 @@ enum job_kind {
 struct job {
 	struct job *next;
 	enum job_kind kind;
-	struct batch *batch;          /* owned */
+	struct batch *batch; /* owned */
+	size_t batch_bytes;
 	struct store_frame_row *rows; /* owned */
 	size_t n_rows;
 	struct name_list names;
@@ -39,7 +40,7 @@ struct writer {
 	struct job *first, *last; /* owned; first is being done, if busy */
 	size_t n_jobs;
 	uint64_t n_done;
-	size_t span_bytes;
+	size_t span_bytes, batch_bytes;
 	bool busy;
 	uv_work_t work;
 	uv_timer_t *retry;     /* owned by the loop once closed */
@@ -215,6 +216,7 @@ static void after_job(uv_work_t *work, int status)
 		w->n_jobs--;
 		if (job->kind == JOB_SPANS)
 			w->span_bytes -= list_bytes(&job->spans);
+		w->batch_bytes -= job->batch_bytes;
 		if (!job->rc && job->kind == JOB_BATCH)
 			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
 					  job->n_rows);
@@ -276,6 +278,8 @@ void writer_batch(struct writer *w, struct batch *b)
 		return;
 	}
 	job->batch = b;
+	job->batch_bytes = batch_bytes(b);
+	w->batch_bytes += job->batch_bytes;
 	job->rows = rows;
 	job->n_rows = view.n_frames;
 	start(w);
@@ -313,6 +317,11 @@ int writer_spans(struct writer *w, struct span_list *spans)
 size_t writer_span_bytes(const struct writer *w)
 {
 	return w->span_bytes;
+}
+
+size_t writer_batch_bytes(const struct writer *w)
+{
+	return w->batch_bytes;
 }
 
 void writer_checkpoint(struct writer *w)

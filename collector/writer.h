@@ -57,6 +57,9 @@ int writer_spans(struct writer *w, struct span_list *spans) MUST_CHECK;
 /* Bytes of memory that spans take which are queued or being written. */
 size_t writer_span_bytes(const struct writer *w);
 
+/* Bytes of memory that batches take which are queued or being written. */
+size_t writer_batch_bytes(const struct writer *w);
+
 /* Jobs queued or being written. */
 size_t writer_queued(const struct writer *w);
 

@@ -14,9 +14,9 @@
 
 /*
  * Ceilings of what is remembered, in entries of 24 bytes (32 to 64 with the
- * room that a hash table needs): about 200, 50 and 50 MiB at most, a few when
- * stacks are few. A full memory is cleared and the file asked instead; what
- * one batch adds may go past it.
+ * room that a hash table needs): 96, 24 and 24 MiB, a few when stacks are few.
+ * A full memory is cleared and the file asked instead; only of traces a batch
+ * may add more, up to its samples (48 MiB).
  */
 enum {
 	MAX_NODES = 3 << 20,

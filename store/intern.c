@@ -163,6 +163,15 @@ static int remember(struct store *st, struct memory *memory,
 	return 0;
 }
 
+/* The same of a row that is in the file: it is found there as well. */
+static int remember_row(struct store *st, struct memory *memory,
+			struct idmap_key key, int64_t id, struct weft_err *err)
+{
+	if (!memory->knows_all && memory->map.n >= memory->ceiling)
+		return 0;
+	return remember(st, memory, key, id, err);
+}
+
 /* Ids of binaries are dealt from 1 on: they stay below 2^31. */
 static struct idmap_key frame_key(int64_t binary_id,
 				  const struct store_frame *frame)
@@ -196,7 +205,7 @@ static int find_frame(struct store *st, int64_t binary_id,
 		if (rc)
 			return rc;
 		if (*out)
-			return remember(st, &st->frame, key, *out, err);
+			return remember_row(st, &st->frame, key, *out, err);
 	}
 	rc = store_stmt(st, STORE_SQL_FRAME_ADD, &stmt, err);
 	if (rc)
@@ -211,7 +220,7 @@ static int find_frame(struct store *st, int64_t binary_id,
 	if (rc)
 		return rc;
 	st->frame.next++;
-	return remember(st, &st->frame, key, *out, err);
+	return remember_row(st, &st->frame, key, *out, err);
 }
 
 static int intern_frame(struct store *st, int64_t binary_id,
@@ -251,7 +260,7 @@ static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
 		if (rc)
 			return rc;
 		if (*out)
-			return remember(st, &st->node, key, *out, err);
+			return remember_row(st, &st->node, key, *out, err);
 	}
 	rc = store_stmt(st, STORE_SQL_STACK_NODE_ADD, &stmt, err);
 	if (rc)
@@ -264,12 +273,13 @@ static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
 	if (rc)
 		return rc;
 	st->node.next++;
-	return remember(st, &st->node, key, *out, err);
+	return remember_row(st, &st->node, key, *out, err);
 }
 
 enum {
 	WORD_BITS = 64,
-	LEAST_WORDS = 1024
+	LEAST_WORDS = 1024,
+	MOST_WORDS = 1 << 20 /* 8 MiB */
 };
 
 static bool has_row(const struct stack_rows *r, int64_t node)
@@ -280,13 +290,15 @@ static bool has_row(const struct stack_rows *r, int64_t node)
 	       (r->bits[word] >> (size_t)node % WORD_BITS & 1);
 }
 
-/* Where there is no memory for it, the file is asked again the next time. */
+/* Where there is no room for it, the file is asked again the next time. */
 static void note_row(struct stack_rows *r, int64_t node)
 {
 	size_t word = (size_t)node / WORD_BITS;
 	size_t n = r->n_words ? r->n_words : LEAST_WORDS;
 	uint64_t *bits = r->bits;
 
+	if (word >= MOST_WORDS)
+		return;
 	while (n <= word)
 		n *= 2;
 	if (n > r->n_words) {
@@ -462,7 +474,7 @@ static void clear(struct memory *memory)
 
 static bool is_full(const struct memory *memory, size_t n_more)
 {
-	return memory->map.n && memory->map.n + n_more > memory->ceiling;
+	return memory->map.n + n_more > memory->ceiling;
 }
 
 /* From now on nodes are looked for in the file. */

@@ -11,7 +11,7 @@ enum {
 	LEAF_STEPS = 1000
 };
 
-static const char usage[] = "stacks [LEVELS 1..17 [CPU_SECONDS]]";
+static const char usage[] = "stacks [LEVELS 1..24 [CPU_SECONDS]]";
 
 static uint64_t stacks_left(uint64_t path, unsigned int levels);
 static uint64_t stacks_right(uint64_t path, unsigned int levels);
@@ -44,7 +44,7 @@ NAMED_FUNCTION static uint64_t stacks_right(uint64_t path, unsigned int levels)
 int main(int argc, char **argv)
 {
 	unsigned int levels =
-		(unsigned int)argument(argc, argv, 1, 1, 17, 17, usage);
+		(unsigned int)argument(argc, argv, 1, 1, 24, 17, usage);
 	uint64_t seconds = argument(argc, argv, 2, 1, 3600, 5, usage);
 	uint64_t visits = 0, random = 1;
 

@@ -125,6 +125,58 @@ static void other_code_at_an_address_is_another_row(void **state)
 	batch_free(b);
 }
 
+/* The index of a stack that is new, or why there is none. */
+static int add_new_stack(struct batch *b, uint32_t number, uint32_t *out)
+{
+	uint32_t frames[WEFT_MAX_FRAMES];
+
+	for (uint32_t i = 0; i < WEFT_MAX_FRAMES; i++)
+		frames[i] = number + i;
+	return batch_stack(b, STORE_COMPLETE, WEFT_END_ROOT, frames,
+			   WEFT_MAX_FRAMES, out);
+}
+
+static void a_batch_has_a_size_and_then_takes_only_what_it_knows(void **state)
+{
+	struct batch *b = batch_new();
+	struct proc proc = { .who = { 5, 42, 1 } }, other = { .who = { 6 } };
+	struct batch_code code = { .binary = &program, .address = 16 };
+	struct store_sample sample = { 0 };
+	struct store_batch view;
+	uint32_t process, stack, more, n = 0;
+	int rc;
+
+	(void)state;
+	assert_int_equal(batch_process(b, &proc, &process), 0);
+	assert_int_equal(add_new_stack(b, n++, &stack), 0);
+	assert_int_equal(batch_count(b, 0, process, stack, 0, 1, 1), 0);
+	do
+		rc = add_new_stack(b, n++, &more);
+	while (!rc && n < BATCH_COUNTS_MAX);
+	assert_int_equal(rc, -E2BIG);
+	batch_view(b, &view);
+	assert_in_range(view.n_stack_frames * sizeof(*view.stack_frames),
+			BATCH_BYTES_MAX / 2, BATCH_BYTES_MAX);
+	assert_in_range(batch_bytes(b), BATCH_BYTES_MAX,
+			BATCH_BYTES_MAX + 4096);
+	/* What is new has no room; what is there already adds up. */
+	assert_int_equal(batch_process(b, &other, &more), -E2BIG);
+	assert_int_equal(batch_thread(b, process, 5, 0, "", &more), -E2BIG);
+	assert_int_equal(batch_frame(b, &code, &more), -E2BIG);
+	assert_int_equal(batch_count(b, 1, process, stack, 0, 1, 1), -E2BIG);
+	assert_int_equal(batch_sample(b, &sample), -E2BIG);
+	assert_int_equal(batch_attribute(b, "key", "value", &more), -E2BIG);
+	assert_int_equal(batch_process(b, &proc, &process), 0);
+	assert_int_equal(add_new_stack(b, 0, &more), 0);
+	assert_int_equal(more, stack);
+	assert_int_equal(batch_count(b, 0, process, stack, 0, 2, 2), 0);
+	assert_int_equal(batch_ledger(b, 0, LEDGER_LOST_DISCARDED, 1, 1), 0);
+	batch_view(b, &view);
+	assert_int_equal(view.n_counts, 1);
+	assert_int_equal(view.counts[0].count, 3);
+	batch_free(b);
+}
+
 static void a_renamed_process_is_stored_with_its_newest_name(void **state)
 {
 	struct batch *b = batch_new();
@@ -258,6 +310,8 @@ int main(void)
 		cmocka_unit_test(a_table_finds_what_is_in_it_and_no_more),
 		cmocka_unit_test(equal_things_are_one_row_and_counts_add_up),
 		cmocka_unit_test(other_code_at_an_address_is_another_row),
+		cmocka_unit_test(
+			a_batch_has_a_size_and_then_takes_only_what_it_knows),
 		cmocka_unit_test(
 			a_renamed_process_is_stored_with_its_newest_name),
 		cmocka_unit_test(

@@ -320,11 +320,14 @@ static void a_full_memory_keeps_rows_unique(void **state)
 	(void)state;
 	t_fill(&b);
 	t_write(st, &b);
+	assert_true(st->node.map.n > 1 && st->frame.map.n > 1);
 	st->node.ceiling = st->frame.ceiling = st->trace.ceiling = 1;
 	t_write(st, &b);
 	b.frame[1].address = 0x30;
 	t_write(st, &b);
 	t_write(st, &b);
+	assert_in_range(st->node.map.n, 1, st->node.ceiling);
+	assert_in_range(st->frame.map.n, 1, st->frame.ceiling);
 	t_expect("a.db",
 		 "SELECT (SELECT count(*) FROM frame),"
 		 " (SELECT count(*) FROM stack),"
@@ -337,6 +340,25 @@ static void a_full_memory_keeps_rows_unique(void **state)
 		 "SELECT count(*) FROM sqlite_schema"
 		 " WHERE name = 'stack_node_identity'",
 		 "0");
+}
+
+static void a_first_batch_larger_than_the_memory_keeps_rows_unique(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	st->node.ceiling = st->frame.ceiling = 1;
+	t_fill(&b);
+	t_write(st, &b);
+	t_write(st, &b);
+	assert_in_range(st->node.map.n, 1, 1);
+	t_expect("a.db",
+		 "SELECT (SELECT count(*) FROM stack_node) > 1,"
+		 " (SELECT count(*) FROM stack_node) ="
+		 " (SELECT count(*) FROM (SELECT DISTINCT parent_id, frame_id"
+		 " FROM stack_node))",
+		 "1|1");
+	t_close(st);
 }
 
 /* Whether remembered, asked of the file, or learnt from an older recording. */
@@ -661,6 +683,7 @@ int main(void)
 		TEST(stacks_that_ended_otherwise_are_other_rows),
 		TEST(stack_ends_sums_by_process_status_and_reason),
 		TEST(a_full_memory_keeps_rows_unique),
+		TEST(a_first_batch_larger_than_the_memory_keeps_rows_unique),
 		TEST(other_code_at_an_address_is_another_frame),
 		TEST(what_is_learnt_later_completes_a_process),
 		TEST(a_bad_index_fails_the_whole_batch),
