@@ -136,6 +136,9 @@ static int load_here(struct trace *t, size_t part, struct weft_err *err)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
 		row.stack_id = sqlite3_column_int64(stmt, 0);
+		rc = stacks_need(t->stacks, t->report.db, row.stack_id, err);
+		if (rc)
+			return rc;
 		row.text = stacks_text_key(t->stacks, row.stack_id);
 		row.here = ledger_tally(&t->report.ledger, stmt, 1);
 		tally_add(&t->here, &row.here);
@@ -170,6 +173,7 @@ static void merge(struct trace *t)
 static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
 {
 	struct row key = { .stack_id = -1 }, *row;
+	bool is_needed = false;
 	sqlite3_stmt *stmt;
 	int64_t id;
 	int rc;
@@ -184,15 +188,19 @@ static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
 		/* Rows come by stack: of several processes, one after another.
 		 */
 		id = sqlite3_column_int64(stmt, 0);
-		if (id != key.stack_id)
-			key.text = stacks_text_key(t->stacks, id);
+		if (id != key.stack_id) {
+			is_needed = stacks_is_needed(t->stacks, id);
+			if (is_needed)
+				key.text = stacks_text_key(t->stacks, id);
+		}
 		key.stack_id = id;
 		key.everyone =
 			tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
 				       (uint64_t)sqlite3_column_int64(stmt, 2));
 		tally_add(&t->everyone, &key.everyone);
-		row = bsearch(&key, t->rows, t->n_rows, sizeof(key),
-			      compare_texts);
+		row = is_needed ? bsearch(&key, t->rows, t->n_rows, sizeof(key),
+					  compare_texts)
+				: NULL;
 		if (row)
 			tally_add(&row->everyone, &key.everyone);
 	}
@@ -506,7 +514,7 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 	if (!rc)
 		rc = find_like(t, err);
 	if (!rc)
-		rc = stacks_load(&t->stacks, t->report.db, err);
+		rc = stacks_load_few(&t->stacks, t->report.db, err);
 	for (i = 0; !rc && i < n_parts; i++) {
 		rc = load_here(t, i, err);
 		if (!rc)
@@ -524,6 +532,7 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 	if (rc || t->here.count == 0)
 		return rc;
 	merge(t);
+	rc = stacks_need_alike(t->stacks, t->report.db, err);
 	for (i = 0; !rc && i < n_parts; i++)
 		rc = load_everyone(t, i, err);
 	if (rc)

@@ -12,328 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "query/stacks.h"
+#include "query/stacks_inside.h"
 #include "query/strings.h"
-
-#define NONE UINT32_MAX
-
-struct node {
-	int64_t id;
-	int64_t parent_id, frame_id;
-	uint32_t parent, frame; /* indexes, or NONE */
-	uint32_t first_child, next_sibling;
-};
-
-struct stack {
-	int64_t id;
-	uint32_t node; /* index, or NONE */
-	uint32_t depth;
-	enum ends_status status;
-	unsigned reason;
-	struct tally tally;
-};
-
-struct frame {
-	int64_t id;
-	uint32_t label;
-	uint32_t inlined, n_inlined; /* labels further out */
-	uint8_t source;              /* what named it; 0: it has no name */
-};
-
-struct label {
-	char *name;      /* owned */
-	uint32_t binary; /* the label of its binary, or itself */
-	uint32_t on_path;
-};
-
-struct array {
-	void *rows; /* owned; each begins with its int64_t id, but inlined */
-	size_t n, room;
-};
-
-struct stacks {
-	struct array nodes, stacks, frames, inlined, labels;
-	uint32_t *slots;         /* owned: hash of labels, NONE where free */
-	size_t n_slots;          /* a power of two */
-	struct tally *sums;      /* owned: per node, while summing */
-	struct stacks_row *rows; /* owned: per label */
-	struct stacks_quality quality;
-	uint32_t lost_label, not_taken_label;
-};
-
-static struct node *nodes(const struct stacks *s)
-{
-	return s->nodes.rows;
-}
-
-static struct frame *frames(const struct stacks *s)
-{
-	return s->frames.rows;
-}
-
-static struct label *labels(const struct stacks *s)
-{
-	return s->labels.rows;
-}
-
-/* A new zeroed row at the end, or NULL. */
-static void *append(struct array *a, size_t size)
-{
-	size_t room = a->room ? 2 * a->room : 1024;
-	void *grown;
-
-	if (a->n == a->room) {
-		if (room >= NONE)
-			return NULL;
-		grown = reallocarray(a->rows, room, size);
-		if (!grown)
-			return NULL;
-		a->rows = grown;
-		a->room = room;
-	}
-	return memset((char *)a->rows + a->n++ * size, 0, size);
-}
-
-/* The index of the row with that id, or NONE. Ids mostly have no gaps. */
-static uint32_t find(const struct array *a, size_t size, int64_t id)
-{
-	const char *rows = a->rows;
-	size_t lo = 0, hi = a->n, mid;
-	int64_t at;
-
-	if (a->n == 0)
-		return NONE;
-	memcpy(&at, rows, sizeof(at));
-	if (id < at)
-		return NONE;
-	mid = (uint64_t)(id - at) < a->n ? (size_t)(id - at) : a->n / 2;
-	while (lo < hi) {
-		memcpy(&at, rows + mid * size, sizeof(at));
-		if (at == id)
-			return (uint32_t)mid;
-		if (at < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-		mid = lo + (hi - lo) / 2;
-	}
-	return NONE;
-}
-
-static uint64_t hash(const char *name, uint32_t binary)
-{
-	uint64_t h = strings_hash(STRINGS_HASH ^ binary, name);
-
-	return h ^ h >> 29;
-}
-
-static int grow_slots(struct stacks *s)
-{
-	size_t n = s->n_slots ? 2 * s->n_slots : 4096;
-	uint32_t *slots = malloc(n * sizeof(*slots));
-	size_t i, at;
-
-	if (!slots)
-		return -ENOMEM;
-	memset(slots, 0xff, n * sizeof(*slots));
-	for (i = 0; i < s->labels.n; i++) {
-		at = hash(labels(s)[i].name, labels(s)[i].binary) & (n - 1);
-		while (slots[at] != NONE)
-			at = (at + 1) & (n - 1);
-		slots[at] = (uint32_t)i;
-	}
-	free(s->slots);
-	s->slots = slots;
-	s->n_slots = n;
-	return 0;
-}
-
-/* The label of a name within a binary (NONE: it is one), made if new. */
-static int intern(struct stacks *s, const char *name, uint32_t binary,
-		  uint32_t *out)
-{
-	struct label *label;
-	size_t at;
-
-	if (2 * (s->labels.n + 1) > s->n_slots && grow_slots(s))
-		return -ENOMEM;
-	at = hash(name, binary) & (s->n_slots - 1);
-	while (s->slots[at] != NONE) {
-		label = &labels(s)[s->slots[at]];
-		if (label->binary == binary && !strcmp(label->name, name)) {
-			*out = s->slots[at];
-			return 0;
-		}
-		at = (at + 1) & (s->n_slots - 1);
-	}
-	label = append(&s->labels, sizeof(*label));
-	if (!label)
-		return -ENOMEM;
-	label->binary = binary;
-	label->name = strdup(name);
-	if (!label->name) {
-		s->labels.n--;
-		return -ENOMEM;
-	}
-	*out = s->slots[at] = (uint32_t)(s->labels.n - 1);
-	return 0;
-}
-
-static const char *column_text(sqlite3_stmt *stmt, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	return text ? text : "";
-}
-
-/* Rows of a statement, one after the other, into the stacks. */
-typedef int load_row(struct stacks *s, sqlite3_stmt *stmt);
-
-static int load_all(struct stacks *s, struct db *db, enum query_sql id,
-		    load_row *load, struct weft_err *err)
-{
-	sqlite3_stmt *stmt;
-	int rc = db_query(db, id, &stmt, err);
-
-	if (rc)
-		return rc;
-	while ((rc = db_step(db, stmt, err)) > 0)
-		if (load(s, stmt))
-			return weft_fail(err, -ENOMEM,
-					 "out of memory for the stacks of '%s'",
-					 db_path(db));
-	return rc;
-}
-
-static int load_frame(struct stacks *s, sqlite3_stmt *stmt)
-{
-	struct frame *f = append(&s->frames, sizeof(*f));
-	uint32_t binary;
-
-	if (!f)
-		return -ENOMEM;
-	f->id = sqlite3_column_int64(stmt, 0);
-	f->source = named_source(&s->quality.named,
-				 (const char *)sqlite3_column_text(stmt, 3));
-	if (intern(s, column_text(stmt, 2), NONE, &binary))
-		return -ENOMEM;
-	return intern(s, column_text(stmt, 1), binary, &f->label);
-}
-
-static int load_inlined(struct stacks *s, sqlite3_stmt *stmt)
-{
-	uint32_t at = find(&s->frames, sizeof(struct frame),
-			   sqlite3_column_int64(stmt, 0));
-	uint32_t binary, *label;
-
-	if (at == NONE)
-		return 0;
-	label = append(&s->inlined, sizeof(*label));
-	if (!label)
-		return -ENOMEM;
-	if (frames(s)[at].n_inlined++ == 0)
-		frames(s)[at].inlined = (uint32_t)(s->inlined.n - 1);
-	if (intern(s, column_text(stmt, 2), NONE, &binary))
-		return -ENOMEM;
-	return intern(s, column_text(stmt, 1), binary, label);
-}
-
-static int load_node(struct stacks *s, sqlite3_stmt *stmt)
-{
-	struct node *n = append(&s->nodes, sizeof(*n));
-
-	if (!n)
-		return -ENOMEM;
-	n->id = sqlite3_column_int64(stmt, 0);
-	n->parent_id = sqlite3_column_int64(stmt, 1);
-	n->frame_id = sqlite3_column_int64(stmt, 2);
-	return 0;
-}
-
-static int load_stack(struct stacks *s, sqlite3_stmt *stmt)
-{
-	struct stack *k = append(&s->stacks, sizeof(*k));
-	int64_t depth = sqlite3_column_int64(stmt, 2);
-
-	if (!k)
-		return -ENOMEM;
-	k->id = sqlite3_column_int64(stmt, 0);
-	k->depth = depth < 0 || depth > STACKS_FRAMES_MAX ? STACKS_FRAMES_MAX
-							  : (uint32_t)depth;
-	k->status = ends_parse_status(column_text(stmt, 1));
-	k->reason =
-		ends_parse_reason((const char *)sqlite3_column_text(stmt, 3));
-	if (k->status == ENDS_LOST || k->status == ENDS_NOT_TAKEN)
-		k->depth = 0;
-	k->node = k->depth ? find(&s->nodes, sizeof(struct node), k->id) : NONE;
-	return 0;
-}
-
-/* Turn ids into indexes, and hang each node below its parent. */
-static void link_nodes(struct stacks *s)
-{
-	struct node *all = nodes(s);
-	size_t i;
-
-	for (i = 0; i < s->nodes.n; i++)
-		all[i].first_child = all[i].next_sibling = NONE;
-	for (i = s->nodes.n; i-- > 0;) {
-		all[i].frame =
-			find(&s->frames, sizeof(struct frame), all[i].frame_id);
-		all[i].parent = NONE;
-		if (all[i].parent_id <= 0)
-			continue;
-		all[i].parent =
-			find(&s->nodes, sizeof(struct node), all[i].parent_id);
-		if (all[i].parent == NONE)
-			continue;
-		all[i].next_sibling = all[all[i].parent].first_child;
-		all[all[i].parent].first_child = (uint32_t)i;
-	}
-}
-
-int stacks_load(struct stacks **out, struct db *db, struct weft_err *err)
-{
-	struct stacks *s = calloc(1, sizeof(*s));
-	uint32_t nowhere;
-	int rc;
-
-	*out = NULL;
-	if (!s)
-		return weft_fail(err, -ENOMEM, "out of memory");
-	rc = intern(s, "", NONE, &nowhere);
-	if (!rc)
-		rc = intern(s, "[stack lost]", nowhere, &s->lost_label);
-	if (!rc)
-		rc = intern(s, "[stack not taken]", nowhere,
-			    &s->not_taken_label);
-	if (rc) {
-		weft_fail(err, rc, "out of memory");
-		goto fail;
-	}
-	rc = load_all(s, db, QUERY_SQL_STACKS_FRAMES, load_frame, err);
-	if (!rc)
-		rc = load_all(s, db, QUERY_SQL_STACKS_INLINED, load_inlined,
-			      err);
-	if (!rc)
-		rc = load_all(s, db, QUERY_SQL_STACKS_NODES, load_node, err);
-	if (!rc)
-		rc = load_all(s, db, QUERY_SQL_STACKS_STACKS, load_stack, err);
-	if (rc)
-		goto fail;
-	link_nodes(s);
-	s->rows = calloc(s->labels.n, sizeof(*s->rows));
-	s->sums = calloc(s->nodes.n + 1, sizeof(*s->sums));
-	if (!s->rows || !s->sums) {
-		rc = weft_fail(err, -ENOMEM, "out of memory");
-		goto fail;
-	}
-	*out = s;
-	return 0;
-fail:
-	stacks_free(s);
-	return rc;
-}
 
 void stacks_free(struct stacks *s)
 {
@@ -349,16 +29,10 @@ void stacks_free(struct stacks *s)
 	free(s->nodes.rows);
 	free(s->stacks.rows);
 	free(s->slots);
+	free(s->node_slots);
 	free(s->sums);
 	free(s->rows);
 	free(s);
-}
-
-static struct stack *stack_find(const struct stacks *s, int64_t id)
-{
-	uint32_t at = find(&s->stacks, sizeof(struct stack), id);
-
-	return at == NONE ? NULL : (struct stack *)s->stacks.rows + at;
 }
 
 static const struct frame *frame_of(const struct stacks *s, uint32_t node)
@@ -385,8 +59,7 @@ void stacks_add(struct stacks *s, int64_t stack_id, const struct tally *more)
 	ends_add(&s->quality.ends, k->status, k->reason, more);
 }
 
-/* Label i of a frame, from the inside out; by binary there is but one. */
-static uint32_t label_at(const struct stacks *s, const struct frame *f,
+uint32_t stacks_label_at(const struct stacks *s, const struct frame *f,
 			 uint32_t i, enum stacks_by by)
 {
 	const uint32_t *inlined = s->inlined.rows;
@@ -403,7 +76,7 @@ static void enter(struct stacks *s, uint32_t node, enum stacks_by by)
 	const struct frame *f = frame_of(s, node);
 	uint32_t i, label;
 
-	for (i = 0; f && (label = label_at(s, f, i, by)) != NONE; i++)
+	for (i = 0; f && (label = stacks_label_at(s, f, i, by)) != NONE; i++)
 		labels(s)[label].on_path++;
 }
 
@@ -413,7 +86,7 @@ static void leave(struct stacks *s, uint32_t node, enum stacks_by by)
 	uint32_t parent = nodes(s)[node].parent;
 	uint32_t i, label;
 
-	for (i = 0; f && (label = label_at(s, f, i, by)) != NONE; i++)
+	for (i = 0; f && (label = stacks_label_at(s, f, i, by)) != NONE; i++)
 		if (--labels(s)[label].on_path == 0)
 			tally_add(&s->rows[label].total, &s->sums[node]);
 	if (parent != NONE)
@@ -458,7 +131,7 @@ static void add_self(struct stacks *s, const struct stack *k, enum stacks_by by)
 	uint32_t label = label_of_none(s, k);
 
 	if (leaf)
-		label = label_at(s, leaf, 0, by);
+		label = stacks_label_at(s, leaf, 0, by);
 	else
 		tally_add(&s->rows[label].total, &k->tally);
 	tally_add(&s->rows[label].self, &k->tally);
@@ -534,7 +207,7 @@ size_t stacks_names(const struct stacks *s, int64_t stack_id,
 		if (!f && n + 1 < STACKS_FRAMES_MAX)
 			names[n++] = "[unknown]";
 		for (i = 0; f && n + 1 < STACKS_FRAMES_MAX; i++) {
-			label = label_at(s, f, i, STACKS_BY_FUNCTION);
+			label = stacks_label_at(s, f, i, STACKS_BY_FUNCTION);
 			if (label == NONE)
 				break;
 			names[n++] = labels(s)[label].name;
@@ -563,7 +236,8 @@ size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
 	for (; at != NONE; at = nodes(s)[at].parent) {
 		const struct frame *f = frame_of(s, at);
 
-		for (i = 0; f && (label = label_at(s, f, i, by)) != NONE; i++) {
+		for (i = 0; f && (label = stacks_label_at(s, f, i, by)) != NONE;
+		     i++) {
 			for (known = 0; known < n && rows[known] != label;)
 				known++;
 			if (known == n && n < STACKS_FRAMES_MAX)

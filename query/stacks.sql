@@ -6,14 +6,29 @@ SELECT id, parent_id, frame_id FROM stack_node ORDER BY id;
 -- name: stacks_stacks
 SELECT id, status, depth, ended FROM stack ORDER BY id;
 
+-- name: stacks_leaves
+-- The same with their leaf's node: its parent and frame.
+SELECT k.id, k.status, k.depth, k.ended, n.parent_id, n.frame_id
+FROM stack k LEFT JOIN stack_node n ON n.id = k.id ORDER BY k.id;
+
+-- name: stacks_node
+SELECT parent_id, frame_id FROM stack_node WHERE id = ?1;
+
 -- name: stacks_frames
+-- As frame_text puts it, which is asked only where there is no name.
 SELECT
-  frame_id, name, binary,
-  (SELECT n.source
-     FROM frame_function ff JOIN function n ON n.id = ff.function_id
-    WHERE ff.frame_id = f.frame_id
-    ORDER BY ff.inline_depth LIMIT 1)
-FROM frame_text f ORDER BY frame_id;
+  f.id,
+  ifnull(n.name || iif(f.in_kernel, '_[k]', ''),
+         (SELECT t.name FROM frame_text t WHERE t.frame_id = f.id)),
+  b.path, n.source
+FROM frame f
+JOIN binary b ON b.id = f.binary_id
+LEFT JOIN function n ON n.id = (
+  SELECT ff.function_id
+    FROM frame_function ff JOIN function named ON named.id = ff.function_id
+   WHERE ff.frame_id = f.id
+   ORDER BY ff.inline_depth LIMIT 1)
+ORDER BY f.id;
 
 -- name: stacks_inlined
 -- The functions into which others were inlined, from the inside out.

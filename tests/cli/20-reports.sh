@@ -302,6 +302,46 @@ on_function() {
 	has err "was it; did you mean 'compress'\?"
 }
 
+# A request's stack is compared with all that read the same: other addresses in
+# the same functions, here of the leaf, of a caller, and of one that only begins
+# like it.
+everyones_share() {
+	recording weft.db "
+	INSERT INTO frame SELECT 900 + id, binary_id, address + 1000, in_kernel, 0
+	  FROM frame;
+	INSERT INTO frame_function SELECT 900 + frame_id, inline_depth,
+	  function_id, line FROM frame_function;
+	INSERT INTO stack_node SELECT 900 + id, parent_id, 900 + frame_id
+	  FROM stack_node;
+	INSERT INTO stack_node SELECT 1900 + id,
+	  iif(parent_id > 0, 900 + parent_id, parent_id), frame_id FROM stack_node
+	  WHERE id < 900;
+	INSERT INTO stack_node SELECT 2900 + id, id, frame_id FROM stack_node
+	  WHERE id < 900;
+	INSERT INTO stack SELECT 900 + id, status, depth, ended FROM stack;
+	INSERT INTO stack SELECT 1000 + id, status, depth, ended FROM stack
+	  WHERE id > 900 AND depth;
+	INSERT INTO stack SELECT 2000 + id, status, depth + 1, ended FROM stack
+	  WHERE id BETWEEN 901 AND 1899 AND depth;
+	INSERT INTO stack_total SELECT 1, 1, id, id % 89, 0 FROM stack
+	  WHERE id > 900;"
+	for id in $A 4bf92f35; do
+		run "$weft" trace "$id" --json
+		expect 0
+		json out '"\n".join(sorted("%s %.12f" % (r["folded"],
+			r["share_everyone"]) for r in j["stacks"]
+			if r["folded"].isprintable()))' >ours
+		sqlite3 weft.db "SELECT folded || printf(' %.12f',
+			sum(count) * 1.0 / (SELECT sum(count) FROM stack_total))
+			FROM hot_stacks GROUP BY folded" >everyone
+		[ -s ours ]
+		cat ours
+		# each of ours is there to the last digit
+		grep -vxFf everyone ours >missing || true
+		[ ! -s missing ]
+	done
+}
+
 trace_ids() {
 	recording weft.db
 	run "$weft" trace 4bf92f35
@@ -482,6 +522,7 @@ it "loss tells where trace IDs came from, and why there is none" \
 it "values of --shape-by: what each has, what none has, the profile of one" \
 	shape_values
 it "an absent function is bounded, not denied" on_function
+it "everyone's share is of all stacks that read the same" everyones_share
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
 it "timeline says what was in a gap: off-CPU, runnable, another request" gaps

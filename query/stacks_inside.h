@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks from within: what stacks.c, stacks_load.c and stacks_few.c share.
+ * Nobody else includes it.
+ */
+#ifndef WEFT_STACKS_INSIDE_H
+#define WEFT_STACKS_INSIDE_H
+
+#include <string.h>
+
+#include "query/stacks.h"
+#include "query/sums.h"
+
+#define NONE UINT32_MAX
+
+struct node {
+	int64_t id;
+	int64_t parent_id, frame_id;
+	uint32_t parent, frame; /* indexes, or NONE */
+	uint32_t first_child, next_sibling;
+};
+
+struct stack {
+	int64_t id;
+	uint32_t node; /* index, or NONE */
+	uint32_t depth;
+	enum ends_status status;
+	unsigned reason;
+	struct tally tally;
+	/* Of stacks_load_few(): the leaf's node as it stands in the file. */
+	int64_t leaf_parent_id;
+	uint32_t leaf_frame; /* index, or NONE */
+	bool is_needed;
+};
+
+struct frame {
+	int64_t id;
+	uint32_t label;
+	uint32_t inlined, n_inlined; /* labels further out */
+	uint8_t source;              /* what named it; 0: it has no name */
+};
+
+struct label {
+	char *name;      /* owned */
+	uint32_t binary; /* the label of its binary, or itself */
+	uint32_t on_path;
+};
+
+struct array {
+	void *rows; /* owned; each begins with its int64_t id, but inlined */
+	size_t n, room;
+};
+
+struct stacks {
+	struct array nodes, stacks, frames, inlined, labels;
+	uint32_t *slots;         /* owned: hash of labels, NONE where free */
+	size_t n_slots;          /* a power of two */
+	struct tally *sums;      /* owned: per node, while summing */
+	struct stacks_row *rows; /* owned: per label */
+	struct stacks_quality quality;
+	uint32_t lost_label, not_taken_label;
+	uint32_t *node_slots; /* owned: hash of nodes, NONE where free; of
+				 stacks_load_few(), whose nodes come in any
+				 order */
+	size_t n_node_slots;  /* a power of two */
+};
+
+static inline struct node *nodes(const struct stacks *s)
+{
+	return s->nodes.rows;
+}
+
+static inline struct frame *frames(const struct stacks *s)
+{
+	return s->frames.rows;
+}
+
+static inline struct label *labels(const struct stacks *s)
+{
+	return s->labels.rows;
+}
+
+/* The index of the row with that id, or NONE. Ids mostly have no gaps. */
+static inline uint32_t stacks_find_id(const struct array *a, size_t size,
+				      int64_t id)
+{
+	const char *rows = a->rows;
+	size_t lo = 0, hi = a->n, mid;
+	int64_t at;
+
+	if (a->n == 0)
+		return NONE;
+	memcpy(&at, rows, sizeof(at));
+	if (id < at)
+		return NONE;
+	mid = (uint64_t)(id - at) < a->n ? (size_t)(id - at) : a->n / 2;
+	while (lo < hi) {
+		memcpy(&at, rows + mid * size, sizeof(at));
+		if (at == id)
+			return (uint32_t)mid;
+		if (at < id)
+			lo = mid + 1;
+		else
+			hi = mid;
+		mid = lo + (hi - lo) / 2;
+	}
+	return NONE;
+}
+
+static inline struct stack *stack_find(const struct stacks *s, int64_t id)
+{
+	uint32_t at = stacks_find_id(&s->stacks, sizeof(struct stack), id);
+
+	return at == NONE ? NULL : (struct stack *)s->stacks.rows + at;
+}
+
+/* A new zeroed row at the end, or NULL. */
+void *stacks_append(struct array *a, size_t size);
+
+/* Load all but nodes and stacks. -ENOMEM, or as db_step(). */
+int stacks_load_frames(struct stacks **out, struct db *db,
+		       struct weft_err *err) MUST_CHECK;
+
+/* Rows of a statement, one after the other, into the stacks. */
+typedef int stacks_load_row(struct stacks *s, struct sqlite3_stmt *stmt);
+int stacks_load_all(struct stacks *s, struct db *db, enum query_sql id,
+		    stacks_load_row *load, struct weft_err *err) MUST_CHECK;
+
+/* Add a stack: id, status, depth, ended. NULL: out of memory. */
+struct stack *stacks_load_stack(struct stacks *s, struct sqlite3_stmt *stmt);
+
+/* Label i of a frame, from the inside out; by binary there is but one. */
+uint32_t stacks_label_at(const struct stacks *s, const struct frame *f,
+			 uint32_t i, enum stacks_by by);
+
+#endif
