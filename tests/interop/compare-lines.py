@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Compare what two programs say of the same addresses, in the form of
-`addr2line -a -f -i`: compare-lines.py OURS GDB THEIRS... Prints `KIND N`,
-kinds as 40-addr2line.sh explains them; with -v each difference, too. With -f
-in place of GDB: the addresses for which gdb is to be asked."""
+`addr2line -a -f -i`: compare-lines.py OURS THEIRS... [-w GDB LLVM]. Prints
+`KIND N`, kinds as 40-addr2line.sh explains them; with -v each difference that
+none of them explains, with -vv each. Without -w the addresses of differences,
+for which witnesses are to be asked: gdb its functions, LLVM as the judges."""
 
 import os.path
 import re
 import sys
 
 
-AGREE = ("equal", "neither", "theirs-symbol", "alias", "by-gdb")
+# One of the judges says the same; a witness does; nobody has more.
+AGREE = ("equal", "neither", "theirs-symbol", "alias")
+EXPLAINED = ("by-llvm", "by-gdb", "no-unit")
 
 
 def read(path):
@@ -18,8 +21,8 @@ def read(path):
     chains, chain, name = {}, None, None
     for text in open(path, encoding="utf-8", errors="surrogateescape"):
         text = text.rstrip("\n")
-        if re.fullmatch(r"0x[0-9a-f]{16}", text):
-            chain = chains.setdefault(text, [])
+        if re.fullmatch(r"0x[0-9a-f]+", text):
+            chain = chains.setdefault(f"0x{int(text, 16):016x}", [])
             name = None
         elif name is None:
             name = re.sub(r" inlined at .*", "", text)
@@ -59,36 +62,52 @@ def kind(ours, theirs):
 def read_gdb(path):
     """address -> functions, innermost first"""
     lines = [line.rstrip("\n").split(" ", 1) for line in open(path)]
-    return {line[0]: line[1].split("\t") for line in lines if len(line) == 2}
+    return {line[0]: line[1].split("\t") for line in lines if line[-1] and line[1:]}
+
+
+def of_judges(chain, said):
+    """The judges differ, too: it is enough that one of them agrees."""
+    kinds = [kind(chain, theirs) for theirs in said]
+    return min(kinds, key=lambda k: (k not in AGREE, k != "equal"))
+
+
+def of_witnesses(which, chain, said, gdb, llvm):
+    """What explains a difference from all judges; itself, if nothing does."""
+    if which == "ours-missing" and not gdb and llvm == [("??", "??", 0)]:
+        return "no-unit"
+    if kind(chain, llvm) in ("equal", "alias"):
+        return "by-llvm"
+    names = [level[0] for level in chain]
+    places = [theirs[0][1:] for theirs in said if theirs]
+    if which in ("chain", "name") and gdb == names and chain[0][1:] in places:
+        return "by-gdb"
+    return which
 
 
 def main():
-    verbose = sys.argv[1] == "-v"
-    ours_at, gdb_at, *judges_at = sys.argv[1 + verbose :]
-    ours, *judges = (read(path) for path in [ours_at, *judges_at])
-    gdb = {} if gdb_at == "-f" else read_gdb(gdb_at)
+    args = sys.argv[1:]
+    verbose = args.pop(0) if args[0].startswith("-v") else ""
+    witnesses = None
+    if "-w" in args:
+        at = args.index("-w")
+        witnesses = read_gdb(args[at + 1]), read(args[at + 2])
+        args = args[:at]
+    ours, *judges = (read(path) for path in args)
     counts = {}
     for address, chain in ours.items():
         said = [judge.get(address, []) for judge in judges]
-        kinds = [kind(chain, theirs) for theirs in said]
-        # The judges differ, too: it is enough that one of them agrees.
-        which = min(kinds, key=lambda k: (k not in AGREE, k != "equal"))
-        places = [theirs[0][1:] for theirs in said if theirs]
-        if (
-            which in ("chain", "name")
-            and gdb.get(address) == [level[0] for level in chain]
-            and chain[0][1:] in places
-        ):
-            which = "by-gdb"
-        counts[which] = counts.get(which, 0) + 1
-        if which in AGREE:
-            continue
-        if gdb_at == "-f":
+        which = of_judges(chain, said)
+        if which not in AGREE and not witnesses:
             print(address)
-        elif verbose:
-            print(address, kinds, chain, *said, gdb.get(address), sep="\n  ")
+        elif which not in AGREE:
+            seen = [witness.get(address, []) for witness in witnesses]
+            why = of_witnesses(which, chain, said, *seen)
+            if verbose and (why not in EXPLAINED or verbose == "-vv"):
+                print(address, which, why, chain, *said, *seen, sep="\n  ")
+            which = why
+        counts[which] = counts.get(which, 0) + 1
     for which in sorted(counts):
-        if gdb_at != "-f":
+        if witnesses:
             print(which, counts[which])
 
 

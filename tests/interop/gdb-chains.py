@@ -12,6 +12,9 @@ for line in open(os.environ["ADDRESSES"], encoding="ascii"):
     names = []
     while block is not None and not block.is_static and not block.is_global:
         if block.function is not None:
-            names.append(block.function.linkage_name)
+            # Where DWARF has no linkage name, gdb makes "main(int, char**)"
+            # of main.
+            name = block.function.linkage_name
+            names.append(name if name.startswith("_") else name.split("(")[0])
         block = block.superblock
     print(f"0x{pc:016x} " + "\t".join(names))
