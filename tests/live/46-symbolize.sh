@@ -89,22 +89,28 @@ gcc -O1 -g -fno-optimize-sibling-calls -Wl,--build-id \
 	-Wl,-z,noseparate-code -Wl,-Ttext-segment=0x10000 -no-pie \
 	-o "$dir/moved" "$dir/known.c"
 moved_id=$(readelf -n "$dir/moved" | awk '/Build ID:/ { print $3 }')
-mkdir -p "$dir/alone/.build-id/$(echo "$moved_id" | cut -c1-2)"
-objcopy --only-keep-debug "$dir/moved" "$dir/alone/.build-id/$(echo "$moved_id" |
-	cut -c1-2)/$(echo "$moved_id" | cut -c3-).debug"
+file=".build-id/$(echo "$moved_id" | cut -c1-2)/$(echo "$moved_id" |
+	cut -c3-).debug"
+for tool in objcopy llvm-objcopy; do
+	mkdir -p "$dir/by_$tool/$(dirname "$file")"
+	$tool --only-keep-debug "$dir/moved" "$dir/by_$tool/$file"
+done
 strip "$dir/moved"
 "$weft" record -q -o "$dir/alone.db" -- "$dir/moved" 5000
 rm "$dir/moved"
 sqlite3 -separator ' ' "$dir/alone.db" "SELECT s.* FROM binary_segment s
 	JOIN binary b ON b.id = s.binary_id WHERE b.path = '$dir/moved'" | say
-"$weft" symbolize --debug-dir "$dir/alone" "$dir/alone.db" \
-	>"$dir/report" 2>&1 || true
-say <"$dir/report"
-check "a debug file alone names what was recorded, with lines" \
-	"$(is "$(functions "$dir/alone.db" moved)" = \
-		"$(functions "$dir/whole.db" whole)")"
+for tool in objcopy llvm-objcopy; do
+	cp "$dir/alone.db" "$dir/by_$tool.db"
+	"$weft" symbolize --debug-dir "$dir/by_$tool" "$dir/by_$tool.db" \
+		>"$dir/report" 2>&1 || true
+	say <"$dir/report"
+	check "a debug file alone, of $tool, names what was recorded, with lines" \
+		"$(is "$(functions "$dir/by_$tool.db" moved)" = \
+			"$(functions "$dir/whole.db" whole)")"
+done
 sqlite3 "$dir/alone.db" "DELETE FROM frame_function; DELETE FROM binary_segment"
-"$weft" symbolize --debug-dir "$dir/alone" "$dir/alone.db" \
+"$weft" symbolize --debug-dir "$dir/by_objcopy" "$dir/alone.db" \
 	>"$dir/report" 2>&1 || true
 check "without knowing where the code lay it names nothing" \
 	"$(is "$(functions "$dir/alone.db" moved)" = "")"
