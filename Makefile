@@ -151,9 +151,9 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 35-jit-code 42-disk 47-notify 52-privileges \
-	63-hostile-context 66-obi 67-precedence 71-by-time 72-truth \
-	82-measure 84-wall 86-same-twice 88-keep 90-soak)
+	33-many-binaries 35-jit-code 41-faults 42-disk 43-bounds 47-notify \
+	52-privileges 63-hostile-context 66-obi 67-precedence 71-by-time \
+	72-truth 82-measure 84-wall 86-same-twice 88-keep 90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
@@ -196,7 +196,8 @@ check-long: check
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
-		FAULTS=all SOAK_SECONDS=1800 DISK_STUCK=1 $(PROVE) \
+		FAULTS=all BOUNDS_SECONDS=60 SOAK_SECONDS=1800 DISK_STUCK=1 \
+		$(PROVE) \
 		$(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
 		$(B)/tests/t_store_faults tests/live/25-whole-stacks.sh \
@@ -204,7 +205,8 @@ check-long: check
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
 		tests/live/64-flood.sh \
-		$(wildcard tests/live/*attribution.sh); \
+		$(wildcard tests/live/*attribution.sh) && \
+		SOAK_NEW=1 SOAK_SECONDS=900 $(PROVE) tests/live/90-soak.sh; \
 	echo $$? >$(B)/check-long.status; } | tee $(B)/check-long.log; \
 	tools/reliability.sh $(B)/check-long.log >docs/reliability.md; \
 	exit $$(cat $(B)/check-long.status)

@@ -79,6 +79,19 @@ static int open_event(struct perf_event_attr *attr, uint32_t cpu)
 	return fd < 0 ? -errno : fd;
 }
 
+static int fail_open(uint32_t cpu, int rc, struct weft_err *err)
+{
+	const char *advice = "";
+
+	if (rc == -EACCES || rc == -EPERM)
+		advice = "; it needs CAP_PERFMON (or root)";
+	else if (rc == -EMFILE || rc == -ENFILE)
+		advice = "; raise the limit of open files (ulimit -n)";
+	return weft_fail(err, rc == -EACCES ? -EPERM : rc,
+			 "cannot follow mappings on CPU %u: %s%s", cpu,
+			 strerror(-rc), advice);
+}
+
 static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 		     struct weft_err *err)
 {
@@ -99,13 +112,8 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 	int rc;
 
 	r->fd = open_event(&attr, cpu);
-	if (r->fd < 0) {
-		rc = r->fd;
-		return weft_fail(
-			err, rc == -EACCES ? -EPERM : rc,
-			"cannot follow mappings on CPU %u: %s; it needs CAP_PERFMON (or root)",
-			cpu, strerror(-rc));
-	}
+	if (r->fd < 0)
+		return fail_open(cpu, r->fd, err);
 	page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE,
 		    MAP_SHARED, r->fd, 0);
 	if (page == MAP_FAILED) {

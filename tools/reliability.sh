@@ -68,9 +68,12 @@ function value_of(pattern, name, sum, n) {
 	print "| " $1 " | " $2 " | " text " | `" $4 "` |"
 }' <<'ROWS'
 Every firing and every choice ends in one entry of the ledger ; its identities, in every interval of each recording that a live test leaves ; ledgers_checked ledgers_wrong ; make check
-After SIGKILL the file is whole, and what was committed is in it ; SIGKILL at random instants ; kills kills_damaged kills_committed_intervals_lost kills_intervals_missing_at_most ; SURVIVES_KILLS=500 prove tests/live/40-survives.sh
+After SIGKILL the file is whole, what was committed is in it, and recording goes on in it ; SIGKILL at random instants and at named points of writing, the same file throughout ; kills kills_damaged kills_committed_intervals_lost kills_ledgers_wrong kills_intervals_missing_at_most ; SURVIVES_KILLS=500 prove tests/live/40-survives.sh
 A full disk, or one that does not answer, costs what could not be written, and no more ; a small tmpfs, a write that never comes back ; disk_intervals_missing ; DISK_STUCK=1 prove tests/live/42-disk.sh
+A call or an allocation that fails ends with a message or goes unnoticed ; each in turn, until a recording passes untouched ; faults_perf_event_open faults_bpf faults_openat faults_mmap faults_memory faults_wrong ; FAULTS=all prove tests/live/41-faults.sh
+The recorder keeps to its bounds ; 500 new processes a second asked for, 10,000 threads ; bounds_resident_kb_most bounds_descriptors_most bounds_processes bounds_threads ; BOUNDS_SECONDS=60 prove tests/live/43-bounds.sh
 One program cannot blind others ; a process makes ever new stacks, names and trace IDs beside one that does not ; flood_honest_whole_stacks_percent flood_honest_trace_ids_percent flood_stacks_refused ; prove tests/live/64-flood.sh
 It can run for weeks ; 4,999 Hz, 100 new processes a second, a reader every 10 s ; soak_seconds soak_counted soak_recorder_kb soak_recorder_kb_a_minute soak_descriptors_most soak_log_bytes_most soak_file_bytes ; SOAK_SECONDS=1800 prove tests/live/90-soak.sh
+Its memory has a size, whatever is new ; 9,999 Hz, nearly each stack a new one ; soak_new_seconds soak_new_nodes soak_new_recorder_kb_most soak_new_recorder_kb_a_minute ; SOAK_NEW=1 SOAK_SECONDS=900 prove tests/live/90-soak.sh
 Parsers of foreign bytes take anything ; libFuzzer, under AddressSanitizer and UBSan, each target for so long ; fuzz_*_seconds fuzz_*_executions fuzz_*_crashes ; make fuzz
 ROWS

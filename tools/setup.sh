@@ -16,7 +16,7 @@ core="gcc g++ make pkg-config clang llvm lld bpftool
 	libcap-dev libseccomp-dev libiberty-dev libprotobuf-c-dev protobuf-c-compiler libjansson-dev
 	zlib1g-dev liblzma-dev xz-utils libdebuginfod-dev elfutils
 	libssl-dev libhttp-parser-dev libcmocka-dev libmicrohttpd-dev systemtap-sdt-dev
-	perl python3 procps libfuse3-dev fuse3 util-linux dwz musl-tools
+	perl python3 procps strace libfuse3-dev fuse3 util-linux dwz musl-tools
 	mandoc dpkg-dev"
 peers="bpftrace linux-perf g++ redis-server redis-tools nginx-light wrk"
 programs="openssl gzip postgresql apache2-utils rustc golang-go nodejs
