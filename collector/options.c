@@ -12,6 +12,7 @@
 #include "collector/obi.h"
 #include "collector/option_table.h"
 #include "collector/options.h"
+#include "collector/otlp/server.h"
 
 enum {
 	OPT_CGROUP = OPTION_NO_LETTER,
@@ -361,7 +362,11 @@ static const char *take(int id, const char *value, struct record_opts *o)
 		return NULL;
 	case OPT_OTLP_LISTEN:
 		o->otlp_listen = value;
-		return NULL;
+		return otlp_server_is_address(value)
+			       ? NULL
+			       : "--otlp-listen takes an address and a port in "
+				 "numbers, as 127.0.0.1:4318; names are not "
+				 "looked up";
 	case OPT_GO_LABELS:
 		return label_names_parse(value, &o->labels);
 	case OPT_TRACE_PROBE:

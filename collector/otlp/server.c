@@ -61,7 +61,8 @@ static bool is_loopback(const struct sockaddr *address)
 				->sin6_addr);
 }
 
-static int listen_at(const char *address, struct weft_err *err)
+/* For freeaddrinfo(). NULL: it is not ADDRESS:PORT in numbers. */
+static struct addrinfo *parse_address(const char *address)
 {
 	const struct addrinfo wanted = {
 		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
@@ -69,13 +70,31 @@ static int listen_at(const char *address, struct weft_err *err)
 	};
 	struct addrinfo *found = NULL;
 	char text[128], *host, *port;
-	const int on = 1;
-	int fd, rc;
 
 	if ((size_t)snprintf(text, sizeof(text), "%s", address) >=
 		    sizeof(text) ||
 	    !split_address(text, &host, &port) ||
 	    getaddrinfo(host, port, &wanted, &found))
+		return NULL;
+	return found;
+}
+
+bool otlp_server_is_address(const char *address)
+{
+	struct addrinfo *found = parse_address(address);
+
+	if (found)
+		freeaddrinfo(found);
+	return found;
+}
+
+static int listen_at(const char *address, struct weft_err *err)
+{
+	struct addrinfo *found = parse_address(address);
+	const int on = 1;
+	int fd, rc;
+
+	if (!found)
 		return weft_fail(err, -EINVAL,
 				 "cannot receive spans at '%s': it is not "
 				 "ADDRESS:PORT in numbers, as 127.0.0.1:4318",

@@ -34,6 +34,9 @@ struct otlp_server {
 	int pid;
 };
 
+/* Is it ADDRESS:PORT in numbers? Names are not looked up. */
+bool otlp_server_is_address(const char *address);
+
 /* Begins each message; n struct store_span and text_size bytes follow. */
 struct otlp_message {
 	uint64_t n, text_size;

@@ -96,10 +96,12 @@ live_children="$live_children $!"
 wait_for test -e "$dir/taken"
 for address in "127.0.0.1:$port" localhost:4318 127.0.0.1 :4318 \
 	127.0.0.1:99999 ''; do
-	status=0
+	status=0 expected=2 words='takes an address and a port in numbers'
+	[ "$address" != "127.0.0.1:$port" ] ||
+		expected=1 words='cannot receive spans at'
 	"$weft" record -d 1 --otlp-listen "$address" -o "$dir/c.db" \
 		>"$dir/said" 2>&1 || status=$?
-	[ $status -eq 1 ] && grep -q 'cannot receive spans at' "$dir/said" ||
+	[ $status -eq $expected ] && grep -q "$words" "$dir/said" ||
 		echo "$address: $status"
 done >"$dir/wrong"
 say <"$dir/wrong"
