@@ -44,13 +44,15 @@ struct {
 	__type(value, struct run_cpu);
 } run_cpus SEC(".maps");
 
+/* Of the same program, too: an exec does not end a run. */
 static __always_inline bool is_same_request(const struct weft_sample *a,
 					    const struct weft_sample *b)
 {
 	const __u64 *a_trace = (const void *)a->trace_id;
 	const __u64 *b_trace = (const void *)b->trace_id;
 
-	return a_trace[0] == b_trace[0] && a_trace[1] == b_trace[1] &&
+	return a->process.exec_seq == b->process.exec_seq &&
+	       a_trace[0] == b_trace[0] && a_trace[1] == b_trace[1] &&
 	       *(const __u64 *)a->span_id == *(const __u64 *)b->span_id;
 }
 
