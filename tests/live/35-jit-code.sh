@@ -93,6 +93,21 @@ wait_for 10 test -s "$dir/out"
 figures "$dir/twice.db" twice_first twice_second <"$dir/out"
 check_named "added to a file"
 
+# A map that leads to a file which may be anybody's.
+background "$load/jit" swap 60 trap >/dev/null
+jit=$!
+wait_for 10 test -s "/tmp/perf-$jit.map"
+echo "0 7fffffffffff secret" >"$dir/secret"
+ln -sf "$dir/secret" "/tmp/perf-$jit.map"
+"$weft" record --detail off -d 1 -p $jit -o "$dir/trap.db" 2>"$dir/err"
+rm -f "/tmp/perf-$jit.map"
+kill $jit
+say <"$dir/err"
+check "a map that is a link is not read, and its process is named" \
+	"$(both "$(grep -c "process $jit: its perf map is not read" "$dir/err")" \
+		"$(is "$(sql "$dir/trap.db" "SELECT count(*) FROM function
+			WHERE name = 'secret'")" = 0)")"
+
 # ---- two of them, both number 1 in a pid namespace, with a /tmp of their own.
 # Outside lie maps for 1 and for the numbers that they have here.
 if [ -e /tmp/perf-1.map ]; then
