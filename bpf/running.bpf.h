@@ -2,11 +2,14 @@
 /*
  * Threads that run (on-cpu): how long each was on its CPU, exactly, and for
  * which request. The scheduler tells when a thread comes and goes; in between
- * the timer's ticks look which request it serves. Where that changes, the run
- * is cut halfway between the two looks: a request is off by half a period of
- * the timer at each end, and by nothing where it begins or ends in a block.
+ * the timer's ticks look which request it serves, and where that changes the
+ * run is cut halfway between the two looks: a request is off by half a period
+ * of the timer at such an end. Threads of servers wake for a request and wait
+ * after it: where one begins after a switch, or ends before one, with none on
+ * the other side, it is cut at the switch. One between two looks is not seen.
  *
- * Where the time went the timer's own samples tell; these have no stacks.
+ * Where the time went the timer's own samples tell; these have no stacks. Parts
+ * carry the time at which their end was noticed.
  */
 #ifndef WEFT_RUNNING_BPF_H
 #define WEFT_RUNNING_BPF_H
@@ -18,7 +21,9 @@
 /* A thread's run. Times are boot time. */
 struct run {
 	__u64 from_ns; /* 0: it does not run, or is not known to */
-	__u64 seen_ns; /* when `sample` was looked at; 0: not yet */
+	/* When `sample` was looked at, or the thread came back with it: while
+	 * it is off nothing changes. 0: not yet. */
+	__u64 seen_ns;
 	/* Who it is, and in which trace. */
 	struct weft_sample_attributes sample;
 };
@@ -93,6 +98,25 @@ static __always_inline void end_part(const struct run *r, __u64 ns)
 	sample_end(s, epoch, &key, page, ns, weight_q32);
 }
 
+static __always_inline bool has_request(const struct weft_sample *s)
+{
+	const __u64 *trace = (const void *)s->trace_id;
+
+	return trace[0] || trace[1];
+}
+
+/* When the request changed, between a look and one now. */
+static __always_inline __u64 cut_of(const struct run *r,
+				    const struct weft_sample *is, __u64 now,
+				    bool ends)
+{
+	if (r->seen_ns == r->from_ns && !has_request(&r->sample.sample))
+		return r->from_ns;
+	if (ends && !has_request(is))
+		return now;
+	return r->seen_ns + (now - r->seen_ns) / 2;
+}
+
 /* The current thread's run; NULL: it has none that is known. */
 static __always_inline struct run *run_of(struct task_struct *task,
 					  const struct run_cpu *c)
@@ -101,7 +125,7 @@ static __always_inline struct run *run_of(struct task_struct *task,
 
 	if (r)
 		return r->from_ns ? r : NULL;
-	if (c->has_switched)
+	if (c->has_switched || !is_target(task))
 		return NULL;
 	/* It has been there from before recording began. */
 	r = bpf_task_storage_get(&runs, task, NULL,
@@ -120,32 +144,44 @@ __noinline int look_at_run(__u64 now, bool ends)
 	struct run_cpu *c = bpf_map_lookup_elem(&run_cpus, &cpu);
 	struct weft_identity who = identity_of(task);
 	struct weft_sample *is, *was;
+	struct weft_ledger *l;
 	struct run *r;
 	__u64 cut_ns;
 
 	if (!c)
 		return 0; /* cannot be: array maps have all their slots */
 	r = run_of(task, c);
-	if (!r)
+	if (!r) {
+		/* It ran; for how long, nobody will know. */
+		l = ledger_find(current_epoch, config.on_cpu_event);
+		if (l && ends && is_target(task)) {
+			tally(l, WEFT_FIRED, 0);
+			tally(l, WEFT_LOST_BUSY, 0);
+		}
 		return 0;
+	}
 	is = &c->now.sample;
 	was = &r->sample.sample;
 	if (config.detail || config.only_requests)
 		sample_describe(is, task, &who);
 	else
 		sample_name(is, task, &who);
+	if ((config.detail || config.only_requests) && wants_context(is))
+		ask_for_context(task, &who, current_epoch);
 	if (!r->seen_ns) {
 		r->sample = c->now;
 	} else if (!is_same_request(is, was)) {
-		cut_ns = r->seen_ns + (now - r->seen_ns) / 2;
-		end_part(r, cut_ns - r->from_ns);
+		cut_ns = cut_of(r, is, now, ends);
+		if (cut_ns > r->from_ns)
+			end_part(r, cut_ns - r->from_ns);
 		r->from_ns = cut_ns;
 		r->sample = c->now;
 	}
 	r->seen_ns = now;
 	if (!ends)
 		return 0;
-	end_part(r, now - r->from_ns);
+	if (now > r->from_ns)
+		end_part(r, now - r->from_ns);
 	r->from_ns = 0;
 	return 0;
 }
@@ -155,7 +191,8 @@ static __always_inline void tick_in_run(void)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (started_ns && !stopped_ns && task->pid && is_target(task))
+	if (started_ns && !stopped_ns && task->pid &&
+	    (!config.filter_cgroup || is_target(task)))
 		look_at_run(bpf_ktime_get_boot_ns(), false);
 }
 
@@ -165,10 +202,10 @@ static __always_inline void switch_runs(struct task_struct *prev,
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 	struct run_cpu *c = bpf_map_lookup_elem(&run_cpus, &cpu);
-	struct weft_ledger *l;
 	struct run *r;
 
-	if (prev->pid && is_target(prev))
+	/* Who has ended is no target any more, but its run is. */
+	if (prev->pid && (!config.filter_cgroup || is_target(prev)))
 		look_at_run(now, true);
 	if (c)
 		c->has_switched = 1;
@@ -177,17 +214,11 @@ static __always_inline void switch_runs(struct task_struct *prev,
 		return;
 	r = bpf_task_storage_get(&runs, next, NULL,
 				 BPF_LOCAL_STORAGE_GET_F_CREATE);
-	if (r) {
-		r->from_ns = now;
-		r->seen_ns = 0;
-		return;
-	}
-	/* For how long, nobody will know. */
-	l = ledger_find(current_epoch, config.on_cpu_event);
-	if (l) {
-		tally(l, WEFT_FIRED, 0);
-		tally(l, WEFT_LOST_BUSY, 0);
-	}
+	if (!r)
+		return; /* told when it goes off */
+	r->from_ns = now;
+	if (r->seen_ns)
+		r->seen_ns = now;
 }
 
 /* After stopped_ns was set: what still runs. */
@@ -196,6 +227,9 @@ static __always_inline void tally_run(struct task_struct *task)
 	struct run *r = bpf_task_storage_get(&runs, task, NULL, 0);
 	struct weft_ledger *l = ledger_find(current_epoch, config.on_cpu_event);
 
+	/* Only those of targets were ever looked at. */
+	if (config.filter_cgroup && r && !r->seen_ns)
+		return;
 	if (r && l && r->from_ns && stopped_ns > r->from_ns)
 		tally(l, WEFT_OPEN_AT_END, stopped_ns - r->from_ns);
 }

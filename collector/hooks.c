@@ -219,21 +219,19 @@ static int attach(struct hooks *h, const struct hooks_opts *o, uint32_t event,
 	case TRIGGER_KRETPROBE:
 		return attach_kprobe(h, t, event, err);
 	default:
-		return 0; /* the scheduler's hooks serve two events */
+		return 0; /* the scheduler's hooks serve three events */
 	}
 }
 
 static int attach_switches(struct hooks *h, struct weft_err *err)
 {
-	uint32_t off = triggers_find(h->triggers, TRIGGER_OFF_CPU);
+	static const enum trigger_kind kinds[] = { TRIGGER_ON_CPU,
+						   TRIGGER_OFF_CPU,
+						   TRIGGER_RUN_QUEUE };
 	uint32_t queue = triggers_find(h->triggers, TRIGGER_RUN_QUEUE);
-	uint32_t on = triggers_find(h->triggers, TRIGGER_ON_CPU);
-	uint32_t first = off != WEFT_NO_EVENT     ? off
-			 : queue != WEFT_NO_EVENT ? queue
-						  : on;
-	int rc;
+	int rc, fd = bpf_program__fd(probe_program(h->probe, "on_switch"));
 
-	if (first == WEFT_NO_EVENT)
+	if (!triggers_any(h->triggers, trigger_is_by_size))
 		return 0;
 	/* Wakes before switches: a wait is not to begin without its end. */
 	rc = queue == WEFT_NO_EVENT ? 0 : attach_scheduler(h, "on_wakeup", err);
@@ -241,9 +239,13 @@ static int attach_switches(struct hooks *h, struct weft_err *err)
 		rc = attach_scheduler(h, "on_wakeup_new", err);
 	if (!rc)
 		rc = attach_scheduler(h, "on_switch", err);
-	if (!rc)
-		h->program_fd[first] =
-			bpf_program__fd(probe_program(h->probe, "on_switch"));
+	/* What it misses, each of them does. */
+	for (size_t i = 0; i < ARRAY_LEN(kinds) && !rc; i++) {
+		uint32_t event = triggers_find(h->triggers, kinds[i]);
+
+		if (event != WEFT_NO_EVENT)
+			h->program_fd[event] = fd;
+	}
 	return rc ? rc : probe_open_blocks(h->probe, err);
 }
 

@@ -28,7 +28,7 @@ struct record_opts {
 	uint64_t period;       /* of counters that have none of their own */
 	uint64_t min_block_ns; /* of off-cpu */
 	uint32_t block_states; /* the same: bits by enum weft_block_state */
-	bool only_requests;    /* blocks and waits with an active trace */
+	bool only_requests;    /* runs, blocks, waits with an active trace */
 	struct cpu_list cpus;  /* n 0: all that are online */
 	const char *measures[OPTIONS_MEASURES_MAX]; /* as typed */
 	size_t n_measures;

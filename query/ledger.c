@@ -49,8 +49,9 @@ static const struct {
 	{ "sideband_lost", "news of processes that found no room" },
 	{ "open_at_start", "blocks that began before recording: their time in "
 			   "it is no sample" },
-	{ "open_at_end", "blocks and waits that had not ended when recording "
-			 "did: the same" },
+	{ "open_at_end",
+	  "runs, blocks and waits that had not ended when recording "
+	  "did: the same" },
 	{ "probe_deferred", "looks for trace context that were put off" },
 	{ "context_failing", "processes given up for a minute or more: their "
 			     "context could hardly ever be read" },

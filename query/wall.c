@@ -61,11 +61,29 @@ static struct stats_interval interval_of(sqlite3_stmt *stmt,
 	return in;
 }
 
-static int load_parts(struct wall *w, struct report *r, int64_t trace,
-		      double *extent_ns, struct weft_err *err)
+/* From the first begin to the last end; -1: there are no samples. */
+static double extent_ns(const struct wall *w)
 {
 	double first = 0, last = 0;
 	bool is_first = true;
+
+	for (enum wall_kind i = 0; i < WALL_KINDS; i++) {
+		const struct wall_part *part = &w->part[i];
+
+		if (!part->samples)
+			continue;
+		if (is_first || part->first_ns < first)
+			first = part->first_ns;
+		if (is_first || part->last_ns > last)
+			last = part->last_ns;
+		is_first = false;
+	}
+	return is_first ? -1 : last - first;
+}
+
+static int load_parts(struct wall *w, struct report *r, int64_t trace,
+		      struct weft_err *err)
+{
 	sqlite3_stmt *stmt;
 	int rc = range_query(&r->range, r->range.n_parts - 1, r->db,
 			     QUERY_SQL_WALL_PARTS, &stmt, err);
@@ -88,16 +106,10 @@ static int load_parts(struct wall *w, struct report *r, int64_t trace,
 			.samples = (uint64_t)sqlite3_column_int64(stmt, 2),
 			.ns = sqlite3_column_double(stmt, 3),
 			.interval = interval_of(stmt, r),
+			.first_ns = sqlite3_column_double(stmt, 7),
+			.last_ns = sqlite3_column_double(stmt, 8),
 		};
-		if (!part->samples)
-			continue;
-		if (is_first || sqlite3_column_double(stmt, 7) < first)
-			first = sqlite3_column_double(stmt, 7);
-		if (is_first || sqlite3_column_double(stmt, 8) > last)
-			last = sqlite3_column_double(stmt, 8);
-		is_first = false;
 	}
-	*extent_ns = is_first ? -1 : last - first;
 	return rc;
 }
 
@@ -105,11 +117,10 @@ int wall_load(struct wall *w, struct report *r, int64_t trace,
 	      struct weft_err *err)
 {
 	struct spans_root root;
-	double extent_ns;
 	int rc;
 
 	*w = (struct wall){ .wall_ns = -1 };
-	rc = load_parts(w, r, trace, &extent_ns, err);
+	rc = load_parts(w, r, trace, err);
 	if (rc)
 		return rc;
 	w->has_everything = true;
@@ -119,7 +130,7 @@ int wall_load(struct wall *w, struct report *r, int64_t trace,
 	if (rc < 0)
 		return rc;
 	w->is_of_span = rc > 0 && root.duration_ns > 0;
-	w->wall_ns = w->is_of_span ? (double)root.duration_ns : extent_ns;
+	w->wall_ns = w->is_of_span ? (double)root.duration_ns : extent_ns(w);
 	return 0;
 }
 

@@ -19,7 +19,8 @@ enum wall_kind {
 struct wall_part {
 	const char *event; /* that tells it; NULL: the recording has none */
 	uint64_t samples;
-	double ns; /* estimated; exact where all were stored */
+	double ns;                /* estimated; exact where all were stored */
+	double first_ns, last_ns; /* its samples' begin and end, boot time */
 	struct stats_interval interval;
 };
 

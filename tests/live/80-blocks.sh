@@ -85,6 +85,20 @@ check "on-cpu: a thread ran as long as its clock says, within 1 % and 10 ms to s
 	"$(is $((seen - ran)) -ge $((-ran / 100)))"
 check "on-cpu: and no longer" "$(is $((seen - ran)) -le $((ran / 100 + 10000000)))"
 
+# Of programs that are over before they are ever switched away from, too: as the
+# shell's `times` says, in hundredths of a second each.
+# shellcheck disable=SC2016 # of that shell
+"$weft" record -q -e on-cpu -o "$dir/short.db" -- sh -c '
+	for i in $(seq 40); do seq 200000 >/dev/null; done; times' >"$dir/times"
+check_ledger "$dir/short.db"
+ran=$(tr 'ms' '  ' <"$dir/times" | awk '{ s += $2 + $4 + 60 * ($1 + $3) }
+	END { printf "%.0f", s * 1e9 }')
+seen=$(sql "$dir/short.db" "SELECT sum(value) FROM stack_total")
+echo "40 short programs: $seen ns of $ran ns" | say
+check "on-cpu: short programs ran as long as times says, within 5 % and 40 ms" \
+	"$(both "$(is $((seen - ran)) -le $((ran / 20 + 40000000)))" \
+	"$(is $((ran - seen)) -le $((ran / 20 + 40000000)))")"
+
 background sleep 600
 "$weft" record -q -e off-cpu -p $! -d 1 -o "$dir/open.db"
 check_ledger "$dir/open.db"
