@@ -414,11 +414,12 @@ CREATE VIEW span_samples AS
   SELECT
     x.trace_id, lower(hex(p.span_id)) AS span_id, p.service, p.name,
     iif(p.span_id = x.carried, 'span_id', 'time') AS joined_by,
+    (SELECT e.name FROM event e WHERE e.id = x.event_id) AS event,
     x.sample_id, x.time_ns, x.unix_ns, x.stack_id, x.weight, x.value
   FROM (
     SELECT t.id AS trace, t.hex AS trace_id, s.id AS sample_id, s.time_ns,
            s.time_ns + i.clock_offset_ns AS unix_ns, s.span_id AS carried,
-           s.stack_id, s.weight, s.value
+           s.stack_id, s.weight, s.value, s.event_id
     FROM trace t
     JOIN sample s ON s.trace = t.id
     JOIN interval i ON i.id = s.interval_id) x
