@@ -17,6 +17,7 @@
  *   checkpoint  the same, while the log is moved into the file
  *   seal        the same, from when the newest samples are sealed
  *   close       the same, from when the log is given up
+ *   recover     the same, where that is what another recording left
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@ static struct {
 	long at, n;
 	pid_t pid; /* not in those that it forks */
 	bool is_checkpointing, is_sealing, is_closing, is_storing;
+	bool has_stored; /* an interval */
 } crash;
 
 static void *next(const char *name)
@@ -101,7 +103,7 @@ static void on_change(void)
 	if (crash.is_sealing)
 		reached("seal");
 	if (crash.is_closing)
-		reached("close");
+		reached(crash.has_stored ? "close" : "recover");
 }
 
 int sqlite3_step(sqlite3_stmt *stmt)
@@ -136,8 +138,11 @@ int sqlite3_exec(sqlite3 *db, const char *sql,
 	if (strstr(sql, "journal_mode = DELETE"))
 		crash.is_closing = true;
 	rc = real(db, sql, fn, ctx, message);
-	if (!strcmp(sql, "COMMIT") && !rc && crash.is_storing)
+	if (!strcmp(sql, "COMMIT") && !rc && crash.is_storing) {
+		crash.has_stored = true;
+		crash.is_closing = false;
 		note("stored");
+	}
 	if (!strcmp(sql, "COMMIT") || !strcmp(sql, "ROLLBACK"))
 		crash.is_storing = false;
 	return rc;
