@@ -101,6 +101,10 @@ struct thread_info {
 	__u32 status;
 };
 
+struct sched_entity {
+	__u64 sum_exec_runtime;
+};
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int flags;
@@ -114,6 +118,7 @@ struct task_struct {
 	__u64 start_boottime;
 	__u64 self_exec_id;
 	char comm[16];
+	struct sched_entity se;
 	struct thread_struct thread;
 };
 
@@ -151,6 +156,16 @@ static __always_inline bool kern_is_worker(const struct task_struct *task)
 {
 	return task->flags &
 	       (KERN_PF_KTHREAD | KERN_PF_IO_WORKER | KERN_PF_USER_WORKER);
+}
+
+/* When the current thread, which goes off its CPU now, came on, by the CPU time
+ * that it had before: some switches no program is told of (on 6.18 one in about
+ * a thousand, where threads are moved between CPUs; ftrace has none of them).
+ */
+static __always_inline __u64 kern_came_on(const struct task_struct *task,
+					  __u64 ran_before_ns, __u64 now)
+{
+	return now - (task->se.sum_exec_runtime - ran_before_ns);
 }
 
 /* How a thread sleeps, include/linux/sched.h */

@@ -24,6 +24,7 @@ struct run {
 	/* When `sample` was looked at, or the thread came back with it: while
 	 * it is off nothing changes. 0: not yet. */
 	__u64 seen_ns;
+	__u64 ran_ns; /* its CPU time when it last went off; 0: not yet */
 	/* Who it is, and in which trace. */
 	struct weft_sample_attributes sample;
 };
@@ -118,11 +119,14 @@ static __always_inline __u64 cut_of(const struct run *r,
 }
 
 /* The current thread's run; NULL: it has none that is known. */
-static __always_inline struct run *run_of(struct task_struct *task,
-					  const struct run_cpu *c)
+static __always_inline struct run *
+run_of(struct task_struct *task, const struct run_cpu *c, __u64 now, bool ends)
 {
 	struct run *r = bpf_task_storage_get(&runs, task, NULL, 0);
 
+	/* Its CPU time is up to date only where it goes off. */
+	if (r && !r->from_ns && r->ran_ns && ends)
+		r->from_ns = kern_came_on(task, r->ran_ns, now);
 	if (r)
 		return r->from_ns ? r : NULL;
 	if (c->has_switched || !is_target(task))
@@ -150,7 +154,7 @@ __noinline int look_at_run(__u64 now, bool ends)
 
 	if (!c)
 		return 0; /* cannot be: array maps have all their slots */
-	r = run_of(task, c);
+	r = run_of(task, c, now, ends);
 	if (!r) {
 		/* It ran; for how long, nobody will know. */
 		l = ledger_find(current_epoch, config.on_cpu_event);
@@ -183,6 +187,7 @@ __noinline int look_at_run(__u64 now, bool ends)
 	if (now > r->from_ns)
 		end_part(r, now - r->from_ns);
 	r->from_ns = 0;
+	r->ran_ns = task->se.sum_exec_runtime;
 	return 0;
 }
 

@@ -22,6 +22,7 @@
 struct block {
 	__u64 off_ns;   /* 0: it is on, or nobody wants to know */
 	__u64 woken_ns; /* 0: not yet, or not followed */
+	__u64 ran_ns;   /* its CPU time until then */
 	__u32 state;    /* enum weft_block_state */
 	__u32 pad;
 	struct weft_stack_key key;
@@ -148,17 +149,11 @@ static __always_inline void begin_unseen(struct task_struct *task, __u64 now)
 		tally(l, WEFT_OPEN_AT_START, now - started_ns);
 }
 
-static __always_inline void comes_on(struct task_struct *task, __u64 now)
+static __always_inline void end_block(struct task_struct *task, struct block *b,
+				      __u64 now)
 {
-	struct block *b = block_of(task, false);
 	__u64 woken_ns;
 
-	if (!b) {
-		begin_unseen(task, now);
-		return;
-	}
-	if (!b->off_ns)
-		return;
 	/* With run-queue recorded, too, blocked is until it was woken. */
 	woken_ns = b->woken_ns ? b->woken_ns : now;
 	if (b->state == WEFT_BLOCK_PREEMPTED) {
@@ -172,6 +167,16 @@ static __always_inline void comes_on(struct task_struct *task, __u64 now)
 				 now - woken_ns);
 	}
 	b->off_ns = 0;
+}
+
+static __always_inline void comes_on(struct task_struct *task, __u64 now)
+{
+	struct block *b = block_of(task, false);
+
+	if (!b)
+		begin_unseen(task, now);
+	else if (b->off_ns)
+		end_block(task, b, now);
 }
 
 static __always_inline __u32 state_of(bool preempt, __u32 state)
@@ -242,6 +247,8 @@ static __always_inline void goes_off(void *ctx, struct task_struct *task,
 		}
 		return;
 	}
+	if (b->off_ns && kern_came_on(task, b->ran_ns, now) > b->off_ns)
+		end_block(task, b, kern_came_on(task, b->ran_ns, now));
 	b->off_ns = 0;
 	if (event == WEFT_NO_EVENT ||
 	    (event == config.off_cpu_event && state == WEFT_BLOCK_PREEMPTED &&
@@ -253,6 +260,7 @@ static __always_inline void goes_off(void *ctx, struct task_struct *task,
 	b->key = walk(ctx, true, NULL, task, w, epoch);
 	keep_rest(task, b, w, epoch);
 	b->off_ns = now;
+	b->ran_ns = task->se.sum_exec_runtime;
 }
 
 static __always_inline bool has_blocks(void)

@@ -39,18 +39,21 @@ static void pause_ns(long ns)
 
 static void move_to_other_cpu(void)
 {
+	static uint32_t moves;
 	cpu_set_t all, one;
 	int last = -1;
 
-	if (sched_getaffinity(getpid(), sizeof(all), &all))
+	/* Of this thread, which was never moved. */
+	if (sched_getaffinity(0, sizeof(all), &all))
 		return;
+	moves++;
 	for (int i = 0; i < CPU_SETSIZE; i++) {
 		if (!CPU_ISSET(i, &all))
 			continue;
 		CPU_ZERO(&one);
 		CPU_SET(i, &one);
 		/* Each in turn. */
-		if (last < 0 || word % 2)
+		if (last < 0 || moves % 2)
 			sched_setaffinity(blocked, sizeof(one), &one);
 		last = i;
 	}
@@ -70,7 +73,6 @@ static void *partner(void *unused)
 		} else if (what == 'p') {
 			(void)!write(data[1], &what, 1);
 		} else {
-			word++;
 			move_to_other_cpu();
 		}
 	}
