@@ -152,8 +152,9 @@ CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
 	33-many-binaries 35-jit-code 41-faults 42-disk 43-bounds 47-notify \
-	52-privileges 63-hostile-context 66-obi 67-precedence 71-by-time \
-	72-truth 82-measure 84-wall 86-same-twice 88-keep 90-soak)
+	48-health 52-privileges 63-hostile-context 65-trace-probe 66-obi \
+	67-precedence 71-by-time 72-truth 82-measure 83-examples 84-wall \
+	86-same-twice 88-keep 90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \

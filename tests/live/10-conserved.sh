@@ -27,7 +27,9 @@ check "busy: not_run is measured" \
 # Its share of the stacks is all that one program gets; the counts are used up
 # by very many.
 background "$load/stacks" 14 600 >/dev/null
+stacks=$!
 background "$load/storm" 500 600 1 >/dev/null
+storm=$!
 "$weft" record -q -F 4999 -d 3 --interval 0.25 --max-stacks 16 \
 	-o "$dir/few_stacks.db" 2>&1 | say
 check_ledger "$dir/few_stacks.db"
@@ -39,6 +41,7 @@ check "few_stacks: the lost stack is a stack of its own" \
 	"$(is "$(sql "$dir/few_stacks.db" "SELECT sum(c.count)
 		FROM stack_count c JOIN stack s ON s.id = c.stack_id
 		WHERE s.status = 'lost'")" -gt 0)"
+kill "$stacks" "$storm"
 
 "$weft" record -q -F 4999 -d 3 --interval 1 --detail 1/1 --ring-size 4k \
 	-o "$dir/small_ring.db" 2>&1 | say

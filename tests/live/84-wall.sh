@@ -11,7 +11,7 @@ set -eu
 . "$(dirname "$0")/service.sh"
 
 least_requests=${WALL_REQUESTS:-200}
-record_service "$least_requests" -e wall -F "${WALL_HZ:-9999}" --detail 1/1
+record_service "$least_requests" -e wall -F "${WALL_HZ:-19999}" --detail 1/1
 
 # Each request that lies in the recording, with what its parts leave.
 cat >"$dir/rests.sql" <<'SQL'
