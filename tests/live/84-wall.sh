@@ -11,9 +11,10 @@ set -eu
 . "$(dirname "$0")/service.sh"
 
 least_requests=${WALL_REQUESTS:-200}
-record_service "$least_requests" -e wall -F "${WALL_HZ:-19999}" --detail 1/1
+record_service $((least_requests * 3 / 2)) -e wall -F "${WALL_HZ:-19999}" --detail 1/1
 
-# Each request that lies in the recording, with what its parts leave.
+# Each request that lies in the recording, from when its threads' context is
+# known, with what its parts leave.
 cat >"$dir/rests.sql" <<'SQL'
 CREATE TEMP TABLE part AS
 SELECT t.hex, sum(s.weight * s.value) AS ns
@@ -27,14 +28,15 @@ SELECT q.trace_id, q.duration_ns AS wall,
     JOIN event e ON e.id = c.event_id WHERE e.name = 'cpu-clock') AS allowed
 FROM requests q LEFT JOIN part p ON p.hex = q.trace_id
 WHERE q.spans > 0
-  AND q.start_ns > (SELECT min(start_ns + clock_offset_ns) FROM interval)
+  AND q.start_ns > (SELECT min(s.time_ns + i.clock_offset_ns) FROM sample s
+    JOIN interval i ON i.id = s.interval_id WHERE s.trace IS NOT NULL)
   AND q.start_ns + q.duration_ns < (
     SELECT max(end_ns + clock_offset_ns) FROM interval);
 SQL
 figures=$(sqlite3 -readonly -separator ' ' "$dir/a.db" <<SQL
 .read $dir/rests.sql
 SELECT count(*), sum(abs(rest) <= wall / 100.0), sum(abs(rest) <= allowed),
-  sum(rest < -allowed), cast(sum(max(0, rest - allowed)) / 1e6 AS INT),
+  cast(sum(max(0, -rest - allowed)) / 1e6 AS INT), cast(sum(max(0, rest - allowed)) / 1e6 AS INT),
   (SELECT cast(sum(value) / 1e6 AS INT) FROM ledger l
     JOIN event e ON e.id = l.event_id
     WHERE e.name = 'cpu-clock' AND entry = 'not_run'),
@@ -48,9 +50,9 @@ set -- $figures
 echo "requests $1; within 1 %: $2, within 1 % and a period: $3;" \
 	"the rest of all: $7 % of their time" | say
 check "at least $least_requests requests" "$(is "$1" -ge "$least_requests")"
-check "none has more parts than time (1 % and a period allowed)" \
-	"$(is "$4" = 0)"
 # Where the machine stood still, ticks are missing that would have seen an end.
+check "what is too much beyond 1 % and a period ($4 ms) is in the ledger as not_run" \
+	"$(is "$4" -le "$6")"
 check "what is missing beyond ($5 ms) is in the ledger as not_run ($6 ms)" \
 	"$(is "$5" -le "$6")"
 check "at least nine in ten lack no more than 1 % and a period" \
