@@ -266,4 +266,36 @@ cp "$names/v1" "$place/$(echo "$id" | cut -c3-)"
 "$weft" symbolize --symfs "$dir/later" "$dir/odd.db" | say
 check_names "by which they are named later" "$dir/odd.db" "*/short_*" 10
 
+# A call that does not return is its function's last instruction: the address after
+# it is another function's, in no export either.
+"$weft" record -q -F 1999 -o "$dir/last.db" -- \
+	"$load/unwind/$(head -n 1 "$load/unwind/few")" noreturn 1 x >/dev/null
+for format in folded speedscope csv json otlp pprof; do
+	"$weft" export -f $format -o - "$dir/last.db" >"$dir/export" || true
+	gzip -t "$dir/export" 2>/dev/null && gzip -dc <"$dir/export" >"$dir/plain" ||
+		cp "$dir/export" "$dir/plain"
+	named=$(grep -ao 'chain_[a-z_]*' "$dir/plain" | sort -u | tr '\n' ' ')
+	check "$format: callers of what does not return have their own names ($named)" \
+		"$(is "$named" = "chain_leaf chain_noreturn chain_noreturn_last ")"
+done
+
+# Functions with many aliases, as the C library's: a place has one name, whenever
+# it is recorded.
+for i in 1 2 3; do
+	"$weft" record -q -F 4999 -o "$dir/alias$i.db" -- \
+		dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null
+	sql "$dir/alias$i.db" "SELECT address, group_concat(name) FROM (
+		SELECT f.id, f.address, n.name FROM frame f
+		JOIN binary b ON b.id = f.binary_id
+		JOIN frame_function ff ON ff.frame_id = f.id
+		JOIN function n ON n.id = ff.function_id
+		WHERE b.path GLOB '*/libc.so*' AND f.in_kernel = 0
+		ORDER BY f.id, ff.inline_depth) GROUP BY id"
+done | sort >"$dir/aliases"
+often=$(cut -d '|' -f 1 "$dir/aliases" | uniq -d | wc -l)
+several=$(uniq "$dir/aliases" | cut -d '|' -f 1 | uniq -d | wc -l)
+echo "$often places of libc seen more than once, $several with several names" | say
+check "a place has the same name in each recording" \
+	"$(both "$(is "$often" -gt 3)" "$(is "$several" = 0)")"
+
 live_done
