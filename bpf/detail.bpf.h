@@ -143,4 +143,30 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 	sample_end(s, epoch, key, page, value, weight_q32);
 }
 
+/* The same of a thread that need not be current, by what was kept of it when it
+ * was; NULL: nothing but who it is can be told. */
+static __always_inline void send_kept(__u32 epoch, struct task_struct *task,
+				      const struct weft_sample_attributes *kept,
+				      const struct weft_count_key *key,
+				      struct page page, __u64 value)
+{
+	struct weft_sample *s;
+	__u64 weight_q32;
+
+	if (!choose(key->event, value, &weight_q32)) {
+		note(page, WEFT_PASSED_OVER, value);
+		return;
+	}
+	s = sample_begin(page, value);
+	if (!s)
+		return;
+	if (!kept)
+		sample_name(s, task, &key->process);
+	else if (config.attributes)
+		__builtin_memcpy(s, kept, sizeof(*kept));
+	else
+		__builtin_memcpy(s, kept, sizeof(*s));
+	sample_end(s, epoch, key, page, value, weight_q32);
+}
+
 #endif

@@ -63,7 +63,8 @@ static __always_inline bool is_same_request(const struct weft_sample *a,
 }
 
 /* The part of a run that one request has had is over: count it. */
-static __always_inline void end_part(const struct run *r, __u64 ns)
+static __always_inline void end_part(struct task_struct *task,
+				     const struct run *r, __u64 ns)
 {
 	__u32 epoch = current_epoch, event = config.on_cpu_event;
 	struct weft_count_key key = {
@@ -72,8 +73,6 @@ static __always_inline void end_part(const struct run *r, __u64 ns)
 		.event = event,
 	};
 	struct page page = { .l = ledger_find(epoch, event) };
-	struct weft_sample *s;
-	__u64 weight_q32;
 
 	if (!page.l)
 		return; /* cannot be */
@@ -85,18 +84,7 @@ static __always_inline void end_part(const struct run *r, __u64 ns)
 	}
 	if (!count_shared(epoch, &key, NULL, page, ns))
 		return;
-	if (!choose(event, ns, &weight_q32)) {
-		note(page, WEFT_PASSED_OVER, ns);
-		return;
-	}
-	s = sample_begin(page, ns);
-	if (!s)
-		return;
-	if (config.attributes)
-		__builtin_memcpy(s, &r->sample, sizeof(r->sample));
-	else
-		__builtin_memcpy(s, &r->sample, sizeof(*s));
-	sample_end(s, epoch, &key, page, ns, weight_q32);
+	send_kept(epoch, task, &r->sample, &key, page, ns);
 }
 
 static __always_inline bool has_request(const struct weft_sample *s)
@@ -166,18 +154,19 @@ __noinline int look_at_run(__u64 now, bool ends)
 	}
 	is = &c->now.sample;
 	was = &r->sample.sample;
-	if (config.detail || config.only_requests)
+	if (config.detail || config.only_requests) {
 		sample_describe(is, task, &who);
-	else
+		if (wants_context(is))
+			ask_for_context(task, &who, current_epoch);
+	} else {
 		sample_name(is, task, &who);
-	if ((config.detail || config.only_requests) && wants_context(is))
-		ask_for_context(task, &who, current_epoch);
+	}
 	if (!r->seen_ns) {
 		r->sample = c->now;
 	} else if (!is_same_request(is, was)) {
 		cut_ns = cut_of(r, is, now, ends);
 		if (cut_ns > r->from_ns)
-			end_part(r, cut_ns - r->from_ns);
+			end_part(task, r, cut_ns - r->from_ns);
 		r->from_ns = cut_ns;
 		r->sample = c->now;
 	}
@@ -185,7 +174,7 @@ __noinline int look_at_run(__u64 now, bool ends)
 	if (!ends)
 		return 0;
 	if (now > r->from_ns)
-		end_part(r, now - r->from_ns);
+		end_part(task, r, now - r->from_ns);
 	r->from_ns = 0;
 	r->ran_ns = task->se.sum_exec_runtime;
 	return 0;

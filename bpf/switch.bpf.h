@@ -100,8 +100,6 @@ static __always_inline void end_wait(struct task_struct *task, struct block *b,
 	};
 	struct page page = { .l = ledger_find(epoch, event) };
 	struct block_rest *rest = NULL;
-	struct weft_sample *s;
-	__u64 weight_q32;
 
 	if (!page.l)
 		return; /* cannot be */
@@ -119,20 +117,7 @@ static __always_inline void end_wait(struct task_struct *task, struct block *b,
 		note(page, WEFT_STACK_LOST, ns);
 	if (!count_shared(epoch, &key, rest ? &rest->stack : NULL, page, ns))
 		return;
-	if (!choose(event, ns, &weight_q32)) {
-		note(page, WEFT_PASSED_OVER, ns);
-		return;
-	}
-	s = sample_begin(page, ns);
-	if (!s)
-		return;
-	if (!rest)
-		sample_name(s, task, &b->process);
-	else if (config.attributes)
-		__builtin_memcpy(s, &rest->sample, sizeof(rest->sample));
-	else
-		__builtin_memcpy(s, &rest->sample, sizeof(*s));
-	sample_end(s, epoch, &key, page, ns, weight_q32);
+	send_kept(epoch, task, rest ? &rest->sample : NULL, &key, page, ns);
 }
 
 /* What went on before recording began counts as if it had begun with it. */

@@ -309,7 +309,6 @@ static int open_receiver(struct record_parts *p, struct weft_err *err)
 	return receiver_open(&p->receiver, &opts, err);
 }
 
-/* What lives on the loop. */
 static void on_trouble(void *ctx, const char *sentence)
 {
 	struct record_parts *p = ctx;
@@ -321,6 +320,7 @@ static void on_trouble(void *ctx, const char *sentence)
 			 "more such files and processes are named with -v");
 }
 
+/* What lives on the loop. */
 static int open_loop_side(struct record_parts *p, struct weft_err *err)
 {
 	struct procs_opts procs = {
