@@ -5,7 +5,7 @@ bool inspect_target_is_same(const struct inspect_target *x,
 			    const struct inspect_target *y)
 {
 	return x->a == y->a && x->b == y->b && x->is_file == y->is_file &&
-	       x->is_lines == y->is_lines;
+	       x->is_lines == y->is_lines && x->trouble == y->trouble;
 }
 
 void inspect_bars_add(struct inspect_bars *bars,

@@ -187,17 +187,22 @@ static bool is_barring(const struct inspect_answer *answer)
 	       answer->status == INSPECT_CRASHED;
 }
 
+/* A bar is told of each time; all else of a target once. */
 static void tell_trouble(struct inspect *in, const struct job *job,
 			 const struct inspect_answer *answer)
 {
+	struct inspect_target what = job->target;
 	char text[TROUBLE_MAX];
 
-	if (!in->on_trouble || !trouble_describe(text, job, answer))
+	if (!in->on_trouble)
 		return;
-	if (!is_barring(answer)) {
-		if (inspect_bars_has(&in->told, &job->target, 0))
+	what.trouble = (uint8_t)trouble_describe(text, job, answer);
+	if (what.trouble == TROUBLE_NONE)
+		return;
+	if (what.trouble != TROUBLE_BARRED) {
+		if (inspect_bars_has(&in->told, &what, 0))
 			return;
-		inspect_bars_add(&in->told, &job->target, UINT64_MAX);
+		inspect_bars_add(&in->told, &what, UINT64_MAX);
 	}
 	in->on_trouble(in->trouble_ctx, text);
 }

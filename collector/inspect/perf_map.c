@@ -27,7 +27,8 @@ struct kept {
 	ino_t inode;
 	uint64_t start_ns; /* of the process */
 	off_t at;          /* read up to here */
-	bool is_cut;       /* that is within a line to be skipped */
+	off_t skipped;     /* bytes at its begin that were not read */
+	bool is_cut;       /* at is within a line to be skipped */
 	/* The bytes before at: a file that was written anew differs. */
 	char tail[TAIL_SIZE];
 	size_t tail_size;
@@ -67,7 +68,9 @@ static bool is_continued(const struct kept *entry, int fd,
 {
 	char there[TAIL_SIZE];
 
+	/* What was skipped may have replaced what was read. */
 	return st->st_size >= entry->at &&
+	       st->st_size - entry->at <= PERF_MAP_BYTES_MAX &&
 	       read_at(fd, there, entry->tail_size,
 		       entry->at - (off_t)entry->tail_size) ==
 		       (ssize_t)entry->tail_size &&
@@ -121,7 +124,8 @@ static struct kept *find_kept(int fd, const struct stat *st, uint64_t start_ns)
 	/* Of a file beyond the limit the end counts: later entries win. The
 	 * line that is cut there is malformed, or has a wrong address. */
 	if (st->st_size > PERF_MAP_BYTES_MAX) {
-		entry->at = st->st_size - PERF_MAP_BYTES_MAX;
+		entry->skipped = st->st_size - PERF_MAP_BYTES_MAX;
+		entry->at = entry->skipped;
 		entry->is_cut = true;
 	}
 	return entry;
@@ -224,9 +228,10 @@ static int open_map(const struct request *request)
 	return rc;
 }
 
-static int load(const struct request *request, struct perf_map **out)
+/* *out is what is kept of the process's map: nothing where it has none. */
+static int load(const struct request *request, struct kept **out)
 {
-	static struct perf_map none;
+	static struct kept none;
 	struct kept *entry;
 	struct stat st;
 	int fd = open_map(request), rc;
@@ -248,7 +253,7 @@ static int load(const struct request *request, struct perf_map **out)
 	}
 	entry->used = ++kept_clock;
 	make_room(entry);
-	*out = &entry->map;
+	*out = entry;
 	return rc;
 }
 
@@ -257,13 +262,17 @@ enum inspect_status inspect_op_perf_map(const struct request *request,
 {
 	const struct perf_entry *found[INSPECT_NAMES_MAX];
 	struct perf_map *map;
-	int rc = load(request, &map);
+	struct kept *entry;
+	int rc = load(request, &entry);
 
 	if (rc == -EAGAIN)
 		return INSPECT_DEFERRED;
+	map = &entry->map;
 	reply->own.perf_map = (struct wire_perf_map){
 		.bad_lines = map->bad_lines,
 		.first_bad_line = map->first_bad_line,
+		.skipped_bytes = (uint64_t)entry->skipped,
+		.dropped = map->dropped,
 	};
 	reply->own_size = sizeof(reply->own.perf_map);
 	if (!rc)

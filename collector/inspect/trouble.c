@@ -26,40 +26,64 @@ static void say_whom(char *out, size_t size, const struct job *job)
 			 job->request->process.pid);
 }
 
-bool trouble_describe(char out[TROUBLE_MAX], const struct job *job,
-		      const struct inspect_answer *answer)
+/* Of a perf map that was read. What is not kept goes first: it grows on. */
+static enum trouble describe_perf_map(char out[TROUBLE_MAX], const char *whom,
+				      const struct wire_perf_map *map)
 {
-	const struct wire_perf_map *map = &answer->perf_map;
+	if (map->skipped_bytes || map->dropped) {
+		snprintf(
+			out, TROUBLE_MAX,
+			"%s: its perf map is larger than is kept of one: its first %" PRIu64
+			" MiB are not read, and %" PRIu64
+			" older functions are dropped; their code has no name",
+			whom, map->skipped_bytes >> 20, map->dropped);
+		return TROUBLE_CUT;
+	}
+	if (!map->bad_lines)
+		return TROUBLE_NONE;
+	snprintf(
+		out, TROUBLE_MAX,
+		"%s: %" PRIu64
+		" lines of its perf map are malformed, the first is line %" PRIu64,
+		whom, map->bad_lines, map->first_bad_line);
+	return TROUBLE_MALFORMED;
+}
+
+enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
+			      const struct inspect_answer *answer)
+{
 	uint32_t op = job->request->op;
 	char whom[320];
 
 	say_whom(whom, sizeof(whom), job);
-	if (answer->status == INSPECT_TIMEOUT)
+	if (answer->status == INSPECT_OK)
+		return describe_perf_map(out, whom, &answer->perf_map);
+	if (answer->status == INSPECT_TIMEOUT) {
 		snprintf(out, TROUBLE_MAX,
 			 "%s: reading %s took too long; left alone for a while",
 			 whom, wanted[op]);
-	else if (answer->status == INSPECT_CRASHED)
+		return TROUBLE_BARRED;
+	}
+	if (answer->status == INSPECT_CRASHED) {
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: reading %s ended the inspector; left alone for a while",
 			whom, wanted[op]);
-	else if (answer->status == INSPECT_REFUSED && op == WIRE_PERF_MAP)
+		return TROUBLE_BARRED;
+	}
+	if (answer->status != INSPECT_REFUSED)
+		return TROUBLE_NONE;
+	if (op == WIRE_PERF_MAP)
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: its perf map is not read: it must be a regular file with one name, of the process's user or of root",
 			whom);
-	else if (answer->status == INSPECT_REFUSED && op == WIRE_NAMES)
+	else if (op == WIRE_NAMES)
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: its symbols are not read: it is damaged, or not the file that is mapped",
 			whom);
-	else if (answer->status == INSPECT_OK && map->bad_lines)
-		snprintf(
-			out, TROUBLE_MAX,
-			"%s: %" PRIu64
-			" lines of its perf map are malformed, the first is line %" PRIu64,
-			whom, map->bad_lines, map->first_bad_line);
 	else
-		return false;
-	return true;
+		return TROUBLE_NONE;
+	return TROUBLE_REFUSED;
 }

@@ -9,8 +9,16 @@ enum {
 	TROUBLE_MAX = 512 /* bytes of a sentence; a long path is cut */
 };
 
-/* Returns whether something is, and names are missing for it. */
-bool trouble_describe(char out[TROUBLE_MAX], const struct job *job,
-		      const struct inspect_answer *answer);
+enum trouble {
+	TROUBLE_NONE,
+	TROUBLE_BARRED, /* it made an inspector hang or die */
+	TROUBLE_REFUSED,
+	TROUBLE_MALFORMED, /* in parts */
+	TROUBLE_CUT        /* more than is kept */
+};
+
+/* What is, so that names are missing; a sentence of it goes to out. */
+enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
+			      const struct inspect_answer *answer);
 
 #endif

@@ -139,9 +139,12 @@ struct wire_name {
 	uint32_t version;      /* of JIT code; else 0 */
 };
 
-/* Of a perf map: lines that are not what they should be, so far. */
+/* Of a perf map, so far: lines that are not what they should be, and what is
+ * not kept because there is too much. */
 struct wire_perf_map {
 	uint64_t bad_lines, first_bad_line; /* the latter counted from 1 */
+	uint64_t skipped_bytes;             /* at its begin */
+	uint64_t dropped;                   /* functions that were read */
 };
 
 /* Of DWARF; strings may be WIRE_NO_STRING. */

@@ -417,7 +417,9 @@ static void of_a_huge_map_the_end_counts(void **state)
 	struct target *t = &f->target[0];
 	uint32_t last;
 
-	append(t, "1000 100 lost\n");
+	append(t, "500 100 lost\nzz\n");
+	expect_code(f, t, 0x500, "lost", true);
+	assert_int_equal(f->troubles, 1);
 	assert_int_equal(truncate(t->path, (off_t)1 << 40), 0);
 	append(t, "\n1000 100 last\n2000 100 other\n");
 	/* It is read in parts, one in each interval. */
@@ -427,6 +429,13 @@ static void of_a_huge_map_the_end_counts(void **state)
 	append(t, "1000 100 later\n");
 	assert_int_not_equal(expect_code(f, t, 0x1000, "later", true), last);
 	expect_code(f, t, 0x2000, "other", true);
+	expect_code(f, t, 0x500, NULL, true);
+	/* Beside that a line is malformed, which was told before. */
+	assert_int_equal(f->troubles, 2);
+	expect_trouble(f, t,
+		       "its perf map is larger than is kept of one: its first "
+		       "1048512 MiB are not read, and 0 older functions are "
+		       "dropped; their code has no name");
 }
 
 int main(void)
