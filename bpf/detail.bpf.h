@@ -102,11 +102,11 @@ static __always_inline void sample_describe(struct weft_sample *s,
 /* Fill in the rest and send it. */
 static __always_inline void sample_end(struct weft_sample *s, __u32 epoch,
 				       const struct weft_count_key *key,
-				       struct page page, __u64 value,
-				       __u64 weight_q32)
+				       struct page page, __u64 boot_ns,
+				       __u64 value, __u64 weight_q32)
 {
 	s->epoch = epoch;
-	s->boot_ns = bpf_ktime_get_boot_ns();
+	s->boot_ns = boot_ns;
 	s->cpu = bpf_get_smp_processor_id();
 	s->stack = key->stack;
 	s->value = value;
@@ -140,18 +140,21 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 	sample_describe(s, task, &key->process);
 	if (wants_context(s))
 		ask_for_context(task, &key->process, epoch);
-	sample_end(s, epoch, key, page, value, weight_q32);
+	sample_end(s, epoch, key, page, bpf_ktime_get_boot_ns(), value,
+		   weight_q32);
 }
 
-/* The same of a thread that need not be current, by what was kept of it when it
- * was; NULL: nothing but who it is can be told. */
+/* The same of a thread that need not be current, and of what took from_ns to
+ * until_ns (boot time), by what was kept of it when it was; NULL: nothing but
+ * who it is can be told. */
 static __always_inline void send_kept(__u32 epoch, struct task_struct *task,
 				      const struct weft_sample_attributes *kept,
 				      const struct weft_count_key *key,
-				      struct page page, __u64 value)
+				      struct page page, __u64 from_ns,
+				      __u64 until_ns)
 {
+	__u64 value = until_ns - from_ns, weight_q32;
 	struct weft_sample *s;
-	__u64 weight_q32;
 
 	if (!choose(key->event, value, &weight_q32)) {
 		note(page, WEFT_PASSED_OVER, value);
@@ -166,7 +169,7 @@ static __always_inline void send_kept(__u32 epoch, struct task_struct *task,
 		__builtin_memcpy(s, kept, sizeof(*kept));
 	else
 		__builtin_memcpy(s, kept, sizeof(*s));
-	sample_end(s, epoch, key, page, value, weight_q32);
+	sample_end(s, epoch, key, page, until_ns, value, weight_q32);
 }
 
 #endif

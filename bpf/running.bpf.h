@@ -8,8 +8,7 @@
  * after it: where one begins after a switch, or ends before one, with none on
  * the other side, it is cut at the switch. One between two looks is not seen.
  *
- * Where the time went the timer's own samples tell; these have no stacks. Parts
- * carry the time at which their end was noticed.
+ * Where the time went the timer's own samples tell; these have no stacks.
  */
 #ifndef WEFT_RUNNING_BPF_H
 #define WEFT_RUNNING_BPF_H
@@ -64,8 +63,9 @@ static __always_inline bool is_same_request(const struct weft_sample *a,
 
 /* The part of a run that one request has had is over: count it. */
 static __always_inline void end_part(struct task_struct *task,
-				     const struct run *r, __u64 ns)
+				     const struct run *r, __u64 until_ns)
 {
+	__u64 ns = until_ns - r->from_ns;
 	__u32 epoch = current_epoch, event = config.on_cpu_event;
 	struct weft_count_key key = {
 		.stack = { { 0, WEFT_KEY_NOT_TAKEN } },
@@ -84,7 +84,7 @@ static __always_inline void end_part(struct task_struct *task,
 	}
 	if (!count_shared(epoch, &key, NULL, page, ns))
 		return;
-	send_kept(epoch, task, &r->sample, &key, page, ns);
+	send_kept(epoch, task, &r->sample, &key, page, r->from_ns, until_ns);
 }
 
 static __always_inline bool has_request(const struct weft_sample *s)
@@ -113,8 +113,10 @@ run_of(struct task_struct *task, const struct run_cpu *c, __u64 now, bool ends)
 	struct run *r = bpf_task_storage_get(&runs, task, NULL, 0);
 
 	/* Its CPU time is up to date only where it goes off. */
-	if (r && !r->from_ns && r->ran_ns && ends)
+	if (r && !r->from_ns && r->ran_ns && ends) {
 		r->from_ns = kern_came_on(task, r->ran_ns, now);
+		r->seen_ns = r->from_ns;
+	}
 	if (r)
 		return r->from_ns ? r : NULL;
 	if (c->has_switched || !is_target(task))
@@ -166,7 +168,7 @@ __noinline int look_at_run(__u64 now, bool ends)
 	} else if (!is_same_request(is, was)) {
 		cut_ns = cut_of(r, is, now, ends);
 		if (cut_ns > r->from_ns)
-			end_part(task, r, cut_ns - r->from_ns);
+			end_part(task, r, cut_ns);
 		r->from_ns = cut_ns;
 		r->sample = c->now;
 	}
@@ -174,7 +176,7 @@ __noinline int look_at_run(__u64 now, bool ends)
 	if (!ends)
 		return 0;
 	if (now > r->from_ns)
-		end_part(task, r, now - r->from_ns);
+		end_part(task, r, now);
 	r->from_ns = 0;
 	r->ran_ns = task->se.sum_exec_runtime;
 	return 0;

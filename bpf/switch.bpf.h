@@ -88,10 +88,11 @@ static __always_inline bool has_words(const struct weft_stack_key *key)
 	return key->word[0];
 }
 
-/* A wait of so many ns has ended: count it. */
+/* A wait has ended: count it. */
 static __always_inline void end_wait(struct task_struct *task, struct block *b,
-				     __u32 event, __u64 ns)
+				     __u32 event, __u64 from_ns, __u64 until_ns)
 {
+	__u64 ns = until_ns - from_ns;
 	__u32 epoch = current_epoch;
 	struct weft_count_key key = {
 		.stack = b->key,
@@ -117,7 +118,8 @@ static __always_inline void end_wait(struct task_struct *task, struct block *b,
 		note(page, WEFT_STACK_LOST, ns);
 	if (!count_shared(epoch, &key, rest ? &rest->stack : NULL, page, ns))
 		return;
-	send_kept(epoch, task, rest ? &rest->sample : NULL, &key, page, ns);
+	send_kept(epoch, task, rest ? &rest->sample : NULL, &key, page, from_ns,
+		  until_ns);
 }
 
 /* What went on before recording began counts as if it had begun with it. */
@@ -142,14 +144,14 @@ static __always_inline void end_block(struct task_struct *task, struct block *b,
 	/* With run-queue recorded, too, blocked is until it was woken. */
 	woken_ns = b->woken_ns ? b->woken_ns : now;
 	if (b->state == WEFT_BLOCK_PREEMPTED) {
-		end_wait(task, b, event_of_state(b->state), now - b->off_ns);
+		end_wait(task, b, event_of_state(b->state), b->off_ns, now);
 	} else {
 		if (config.off_cpu_event != WEFT_NO_EVENT)
-			end_wait(task, b, config.off_cpu_event,
-				 woken_ns - b->off_ns);
+			end_wait(task, b, config.off_cpu_event, b->off_ns,
+				 woken_ns);
 		if (b->woken_ns)
-			end_wait(task, b, config.run_queue_event,
-				 now - woken_ns);
+			end_wait(task, b, config.run_queue_event, woken_ns,
+				 now);
 	}
 	b->off_ns = 0;
 }

@@ -113,6 +113,34 @@ static int load_parts(struct wall *w, struct report *r, int64_t trace,
 	return rc;
 }
 
+/* Runs are cut between two looks of the timer; the root span knows better. */
+static int move_to_span(struct wall *w, struct report *r, int64_t trace,
+			const struct spans_root *root, struct weft_err *err)
+{
+	struct wall_part *running = &w->part[WALL_RUNNING];
+	sqlite3_stmt *stmt;
+	double more_ns;
+	int rc;
+
+	if (!running->event || strcmp(running->event, "on-cpu") != 0)
+		return 0;
+	rc = range_query(&r->range, r->range.n_parts - 1, r->db,
+			 QUERY_SQL_WALL_ENDS, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 5, trace);
+	sqlite3_bind_int64(stmt, 6, root->start_ns);
+	sqlite3_bind_int64(stmt, 7, root->start_ns + root->duration_ns);
+	rc = db_step(r->db, stmt, err);
+	if (rc <= 0)
+		return rc;
+	more_ns = sqlite3_column_double(stmt, 0);
+	running->ns += more_ns;
+	running->interval.lo += more_ns;
+	running->interval.hi += more_ns;
+	return 0;
+}
+
 int wall_load(struct wall *w, struct report *r, int64_t trace,
 	      struct weft_err *err)
 {
@@ -131,7 +159,7 @@ int wall_load(struct wall *w, struct report *r, int64_t trace,
 		return rc;
 	w->is_of_span = rc > 0 && root.duration_ns > 0;
 	w->wall_ns = w->is_of_span ? (double)root.duration_ns : extent_ns(w);
-	return 0;
+	return w->is_of_span ? move_to_span(w, r, trace, &root, err) : 0;
 }
 
 static double rest_ns(const struct wall *w)

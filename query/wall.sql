@@ -30,3 +30,55 @@ FROM event e LEFT JOIN (
 WHERE e.recording_id = (SELECT recording_id FROM event WHERE id = ?1)
   AND e.unit = 'ns' AND e.name IN ('cpu-clock', 'on-cpu', 'run-queue', 'off-cpu')
 GROUP BY e.id;
+
+-- name: wall_ends
+-- How much longer than the parts of its threads' runs say the request ran, in
+-- ns. Such a part begins and ends where a look at the thread noticed, or with
+-- the run; it is the root span that says when (?6 begin, ?7 end, Unix). It is
+-- believed for two periods of the timer; for longer where all looks were
+-- stored, and none says otherwise. And the run must have gone on there.
+WITH part AS (
+  SELECT s.thread_id, s.event_id, s.time_ns - s.value AS from_ns,
+         s.time_ns AS until_ns, ?6 - i.clock_offset_ns AS begin_ns,
+         ?7 - i.clock_offset_ns AS end_ns, t.id AS timer,
+         r.detail_n = 1 AS has_all_looks, 2 * (
+           SELECT max(c.period) FROM cpu_interval c
+            WHERE c.interval_id = i.id AND c.event_id = t.id) AS near
+  FROM sample s
+  JOIN interval i ON i.id = s.interval_id
+  JOIN event e ON e.id = s.event_id
+  JOIN event t ON t.recording_id = e.recording_id AND t.name = 'cpu-clock'
+  JOIN recording r ON r.id = e.recording_id
+  WHERE s.trace = ?5 AND s.interval_id BETWEEN ?2 AND ?3
+    AND e.name = 'on-cpu' AND s.weight = 1
+    AND e.recording_id = (SELECT recording_id FROM event WHERE id = ?1))
+SELECT ifnull((
+  SELECT sum(from_ns - begin_ns) FROM part
+   WHERE begin_ns < until_ns
+     AND (begin_ns > from_ns OR EXISTS (
+       SELECT 1 FROM sample before
+        WHERE before.time_ns = part.from_ns
+          AND before.thread_id = part.thread_id
+          AND before.event_id = part.event_id
+          AND before.time_ns - before.value <= part.begin_ns))
+     AND (abs(from_ns - begin_ns) <= near OR has_all_looks AND NOT EXISTS (
+       SELECT 1 FROM sample look
+        WHERE look.time_ns BETWEEN min(from_ns, begin_ns)
+                               AND max(from_ns, begin_ns)
+          AND look.thread_id = part.thread_id AND look.event_id = part.timer
+          AND (look.trace IS ?5) = (begin_ns > from_ns)))), 0)
+  + ifnull((
+  SELECT sum(end_ns - until_ns) FROM part
+   WHERE end_ns > from_ns
+     AND (end_ns < until_ns OR EXISTS (
+       SELECT 1 FROM sample after
+        WHERE after.time_ns BETWEEN part.end_ns AND part.until_ns + 1000000000
+          AND after.thread_id = part.thread_id
+          AND after.event_id = part.event_id
+          AND after.time_ns - after.value = part.until_ns))
+     AND (abs(end_ns - until_ns) <= near OR has_all_looks AND NOT EXISTS (
+       SELECT 1 FROM sample look
+        WHERE look.time_ns BETWEEN min(until_ns, end_ns)
+                               AND max(until_ns, end_ns)
+          AND look.thread_id = part.thread_id AND look.event_id = part.timer
+          AND (look.trace IS ?5) = (end_ns < until_ns)))), 0);

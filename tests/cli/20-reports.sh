@@ -418,6 +418,45 @@ gaps() {
 	has out ' 340 ms  gap  '
 }
 
+# wall_of SQL: how many ms a request ran of 100, its span's, from 5.3 s on; its
+# part of thread 2's run lasts from 5.308 s, before which is another, to 5.407 s
+wall_of() {
+	recording weft.db "
+		INSERT INTO event (id, recording_id, name, unit) VALUES
+		 (2, 1, 'on-cpu', 'ns'), (3, 1, 'run-queue', 'ns'),
+		 (4, 1, 'off-cpu', 'ns');
+		INSERT INTO trace (id, trace_id, samples, weight_sum, value_sum,
+		 first_ns, last_ns) VALUES
+		 (9, x'cccccccccccccccccccccccccccccccc', 2, 2, 0, 0, 0);
+		INSERT INTO span (trace, span_id, name, start_ns, end_ns) VALUES
+		 (9, x'0000000000000001', 'GET', 1700000000300000000, 1700000000400000000);
+		WITH p(id, from_ms, until_ms, trace) AS (VALUES
+		 (101, 5200, 5308, NULL), (102, 5308, 5407, 9))
+		INSERT INTO sample_sealed SELECT id, 1, 2, until_ms * 1000000, 0, 2,
+		 4, (until_ms - from_ms) * 1000000, 1.0, trace, NULL, NULL, 0, 2
+		FROM p; $1"
+	run "$weft" trace --json cccccccccccccccccccccccccccccccc
+	expect 0
+	json out 'round(j["wall"]["running_ns"] / 1e6)'
+}
+
+wall_ends_with_the_span() {
+	local late="UPDATE sample_sealed SET (time_ns, value) =
+		(5430000000, 122000000) WHERE id = 102;"
+	local every="UPDATE recording SET detail_n = 1;"
+	local look="INSERT INTO sample_sealed VALUES
+		(103, 1, 1, 5420000000, 0, 2, 4, 10000000, 1.0, 9, NULL, NULL, 0, 2);"
+
+	[ "$(wall_of "")" = 100 ]
+	# The thread came to its CPU only then.
+	[ "$(wall_of "DELETE FROM sample_sealed WHERE id = 101;")" = 92 ]
+	# More than two periods too late, and there were no looks to be stored; or
+	# there were, and it was seen after its end.
+	[ "$(wall_of "$late")" = 130 ]
+	[ "$(wall_of "$late $every")" = 100 ]
+	[ "$(wall_of "$late $every $look")" = 130 ]
+}
+
 # Another place in compress, called from the same: the stack reads the same.
 same_text() {
 	recording weft.db "
@@ -526,6 +565,7 @@ it "everyone's share is of all stacks that read the same" everyones_share
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
 it "timeline says what was in a gap: off-CPU, runnable, another request" gaps
+it "a request's run begins and ends with its span" wall_ends_with_the_span
 it "timeline folds stacks that read the same" same_text
 it "view trace_switches has where threads went on to other requests" switches
 it "what was inlined is shown, caller first, and counted once" inlined
