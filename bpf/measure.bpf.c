@@ -387,6 +387,8 @@ static __always_inline int measure(void *ctx, enum place place, __u32 epoch,
 
 static __always_inline bool is_wanted(__u32 epoch)
 {
+	if (epoch == MEASURE_NO_EPOCH)
+		return false;
 	end_in(epoch, MEASURE_FIRED);
 	if (is_target(bpf_get_current_task_btf()))
 		return true;
@@ -406,7 +408,7 @@ static __always_inline int enter(__u64 sp, const __u64 *arg)
 	__u32 epoch = current_epoch;
 	long rc;
 
-	if (!is_target(task))
+	if (epoch == MEASURE_NO_EPOCH || !is_target(task))
 		return 0;
 	call.entered_ns = bpf_ktime_get_ns();
 	end_in(epoch, MEASURE_ENTERED);

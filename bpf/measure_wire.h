@@ -21,6 +21,9 @@ enum {
 	MEASURE_EXAMPLES_MAX = 1024
 };
 
+/* The epoch before the first: attached, but nothing counts yet. */
+static const __u32 MEASURE_NO_EPOCH = ~0U;
+
 /* What of an event a term stands for. */
 enum measure_term_kind {
 	MEASURE_NONE,

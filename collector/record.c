@@ -480,6 +480,8 @@ static int start(struct recording *r)
 	rc = r->parts.opts->no_samples
 		     ? 0
 		     : hooks_start(r->parts.kernel_hooks, &r->err);
+	if (!rc)
+		measures_start(r->parts.measures, probe_epoch(r->parts.probe));
 	if (!rc && r->parts.opts->command)
 		rc = r->parts.command_code = command_go(
 			&r->parts.command, r->parts.opts->command, &r->err);

@@ -144,7 +144,7 @@ static int load(struct measures *m, struct one *one, struct probe *probe,
 			err, rc,
 			"cannot load the program of measure '%s': %s; `weft record -v` shows what the kernel says",
 			one->ready.measure.name, strerror(-rc));
-	one->skel->bss->current_epoch = probe_epoch(probe);
+	one->skel->bss->current_epoch = MEASURE_NO_EPOCH;
 	return 0;
 }
 
@@ -217,6 +217,13 @@ static int attach(struct one *one, struct weft_err *err)
 
 int measures_attach(struct measures *m, struct probe *probe,
 		    struct weft_err *err)
+void measures_start(struct measures *m, uint32_t epoch)
+{
+	for (size_t i = 0; i < measures_count(m); i++)
+		(void)measure_take_missed(&m->one[i]);
+	measures_turn(m, epoch);
+}
+
 {
 	int rc = measure_buffers(m, err);
 

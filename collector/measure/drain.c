@@ -238,7 +238,7 @@ static int make_room_for_calls(struct one *one, __u64 *entry)
 
 /* Events at which the kernel left out the program: while another ran on that
  * CPU, or a table was being changed. */
-static uint64_t take_missed(struct one *one)
+uint64_t measure_take_missed(struct one *one)
 {
 	struct bpf_program *program[LINKS_MAX];
 	size_t n = measure_programs(one, program);
@@ -265,7 +265,7 @@ int measures_drain(struct measures *m, uint32_t epoch,
 			return weft_fail(
 				err, rc, "cannot read measure '%s': %s",
 				m->one[i].ready.measure.name, strerror(-rc));
-		h->missed[i] = take_missed(&m->one[i]);
+		h->missed[i] = measure_take_missed(&m->one[i]);
 	}
 	return 0;
 }

@@ -49,6 +49,9 @@ size_t measure_programs(const struct one *one,
 /* Undo what measures_attach() did for one, as far as it came. */
 void measure_detach(struct one *one);
 
+/* Events that the kernel left out since this was asked last. */
+uint64_t measure_take_missed(struct one *one);
+
 /* Make the buffers that measures_drain() takes. */
 int measure_buffers(struct measures *m, struct weft_err *err) MUST_CHECK;
 

@@ -80,10 +80,14 @@ bool measure_key_stack(const struct measure_ready *r,
 /* Kernel memory that the maps will take, in bytes, by possible CPUs. */
 uint64_t measures_memory(const struct measures *m);
 
-/* Load and attach. Events count from here on. probe outlives the measures.
- * err names the measure and what could not be probed. */
+/* Load and attach; nothing counts yet. probe outlives the measures. err names
+ * the measure and what could not be probed. */
 int measures_attach(struct measures *m, struct probe *probe,
 		    struct weft_err *err) MUST_CHECK;
+
+/* Count from now on, into this epoch. Calls that are under way began before:
+ * their return has no entry. NULL is fine. */
+void measures_start(struct measures *m, uint32_t epoch);
 
 /* Count into this epoch from now on. The old one may be drained once no
  * program uses it (probe_swap() waits for that). */

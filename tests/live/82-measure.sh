@@ -157,6 +157,20 @@ check_ledger "$dir/beside.db"
 same "switches are measured while samples are taken" "$dir/beside.db" \
 	"SELECT counted > 0, counted = fired FROM metric_loss" "1|1"
 
+# What happens while weft still looks at what its targets have mapped is before
+# recording: a measure and an event of the same calls begin together.
+background "$calls" plain 1 1000000000
+"$weft" record -q -d 1 -e "uprobe:$calls:measured,stacks=1/1000" \
+	-o "$dir/begin.db" --measure "n = count() @ uprobe:$calls:measured" \
+	2>"$dir/log" || say <"$dir/log"
+kill -KILL $!
+n=$(sql "$dir/begin.db" "SELECT counted FROM metric_loss")
+seen=$(sql "$dir/begin.db" "SELECT sum(count) FROM stack_total")
+echo "measured $n, sampled $seen" | say
+check "a measure begins with recording: within a twentieth of the event" \
+	"$(both "$(is $((n * 20)) -le $((seen * 21)))" \
+	"$(is $((seen * 20)) -le $((n * 21)))")"
+
 # refused TEXT WORDS
 refused() {
 	status=0
