@@ -13,6 +13,7 @@
 #include "collector/probe_sites.h"
 #include "collector/tracefs.h"
 #include "collector/tracepoints.h"
+#include "collector/uprobe.h"
 
 enum {
 	NS_PER_S = 1000000000,
@@ -142,11 +143,11 @@ static int find_sites(const struct trigger *t, struct probe_sites *out,
 
 static int fail_uprobe(const struct trigger *t, int rc, struct weft_err *err)
 {
-	if (rc == -EOPNOTSUPP || rc == -EINVAL || rc == -EILSEQ)
+	if (uprobe_is_refused(-rc))
 		return weft_fail(
-			err, rc,
-			"the kernel cannot probe '%s': the instruction there is one that it cannot replace, or not the start of one (%s); try +OFFSET of the next",
-			t->name, strerror(-rc));
+			err, -EINVAL,
+			"the kernel cannot probe the instruction at '%s': it is one that it cannot replace, or not the start of one; take another function, or +OFFSET of its next instruction",
+			t->name);
 	if (rc == -ENOENT &&
 	    access("/sys/bus/event_source/devices/uprobe/type", R_OK))
 		return weft_fail(
@@ -166,9 +167,8 @@ static int attach_uprobe(struct hooks *h, const struct trigger *t,
 
 	for (uint32_t i = 0; i < sites.n && !rc; i++) {
 		opts.ref_ctr_offset = sites.site[i].semaphore;
-		rc = keep(h, bpf_program__attach_uprobe_opts(
-				     program, -1, t->path, sites.site[i].offset,
-				     &opts));
+		rc = keep(h, uprobe_attach(program, t->path,
+					   sites.site[i].offset, &opts));
 		if (rc)
 			return fail_uprobe(t, rc, err);
 	}

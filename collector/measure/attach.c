@@ -5,16 +5,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include "collector/measure/inside.h"
 #include "collector/tracefs.h"
+#include "collector/uprobe.h"
 #include "gen/measure.skel.h"
-
-enum {
-	ENOTSUPP = 524 /* of the kernel, not of user space */
-};
 
 size_t measure_programs(const struct one *one,
 			struct bpf_program *program[LINKS_MAX])
@@ -148,27 +143,16 @@ static int load(struct measures *m, struct one *one, struct probe *probe,
 	return 0;
 }
 
-/* The kernel looks at the instruction only when it puts the probe into a
- * mapping of the file. So that it does so now, and says what it finds, we have
- * one ourselves; nothing of it is touched or run. */
 static struct bpf_link *
 attach_function(struct one *one, struct bpf_program *program, bool is_return)
 {
-	long page = sysconf(_SC_PAGESIZE);
-	uint64_t at = one->place.offset + one->ready.measure.offset;
-	void *map = mmap(NULL, (size_t)page, PROT_READ | PROT_EXEC, MAP_PRIVATE,
-			 one->place.fd, (off_t)(at & ~((uint64_t)page - 1)));
-	struct bpf_link *link;
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = is_return);
 	char path[32];
-	int code;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", one->place.fd);
-	link = bpf_program__attach_uprobe(program, is_return, -1, path, at);
-	code = errno;
-	if (map != MAP_FAILED)
-		munmap(map, (size_t)page);
-	errno = code;
-	return link;
+	return uprobe_attach(program, path,
+			     one->place.offset + one->ready.measure.offset,
+			     &opts);
 }
 
 static int fail_attach(const struct one *one, int code, struct weft_err *err)
@@ -176,8 +160,7 @@ static int fail_attach(const struct one *one, int code, struct weft_err *err)
 	const struct measure *m = &one->ready.measure;
 	bool is_function = m->probe != MEASURE_TRACEPOINT;
 
-	if (is_function && (code == ENOTSUPP || code == EINVAL ||
-			    code == EOPNOTSUPP || code == EIO))
+	if (is_function && uprobe_is_refused(code))
 		return weft_fail(
 			err, -EINVAL,
 			"measure '%s': the kernel cannot probe the instruction at %s%s in '%s'; take another function, or an offset in it",
@@ -217,13 +200,6 @@ static int attach(struct one *one, struct weft_err *err)
 
 int measures_attach(struct measures *m, struct probe *probe,
 		    struct weft_err *err)
-void measures_start(struct measures *m, uint32_t epoch)
-{
-	for (size_t i = 0; i < measures_count(m); i++)
-		(void)measure_take_missed(&m->one[i]);
-	measures_turn(m, epoch);
-}
-
 {
 	int rc = measure_buffers(m, err);
 
@@ -239,6 +215,13 @@ void measure_detach(struct one *one)
 	for (int i = 0; i < LINKS_MAX; i++)
 		bpf_link__destroy(one->link[i]);
 	measure_bpf__destroy(one->skel);
+}
+
+void measures_start(struct measures *m, uint32_t epoch)
+{
+	for (size_t i = 0; i < measures_count(m); i++)
+		(void)measure_take_missed(&m->one[i]);
+	measures_turn(m, epoch);
 }
 
 void measures_turn(struct measures *m, uint32_t epoch)

@@ -85,6 +85,8 @@ refused "has no USDT probe 'weft:cal'; did you mean 'weft:call'" \
 refused "has no tracepoint 'sched:sched_swich'; did you mean" \
 	tracepoint:sched:sched_swich
 refused "is no ELF file" "uprobe:$0:main"
+refused "cannot probe the instruction at" "uprobe:$load/calls:locked_first"
+refused "cannot probe the instruction at" "uretprobe:$load/calls:locked_first"
 refused "cannot read '/nowhere'" uprobe:/nowhere:main
 [ -e /sys/bus/event_source/devices/cpu ] ||
 	refused "no hardware counter for 'cycles'.*-e cpu-clock" cycles
