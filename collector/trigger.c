@@ -381,12 +381,29 @@ static int check(const struct trigger *t, struct weft_err *err)
 	return 0;
 }
 
-static bool is_there(const struct triggers *t, const char *name)
+static const struct trigger *find_name(const struct triggers *t,
+				       const char *name)
 {
 	for (uint32_t i = 0; i < t->n; i++)
 		if (!strcmp(t->trigger[i].name, name))
-			return true;
-	return false;
+			return &t->trigger[i];
+	return NULL;
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+/* Whether two make the same samples. */
+static bool is_same(const struct trigger *a, const struct trigger *b)
+{
+	return a->kind == b->kind && is_same_text(a->path, b->path) &&
+	       is_same_text(a->scope, b->scope) &&
+	       is_same_text(a->symbol, b->symbol) && a->offset == b->offset &&
+	       a->perf_type == b->perf_type &&
+	       a->perf_config == b->perf_config && a->period == b->period &&
+	       a->stacks_n == b->stacks_n && a->tau_ns == b->tau_ns;
 }
 
 /* text: changed on the way. */
@@ -394,6 +411,7 @@ static int add(struct triggers *all, char *text, struct weft_err *err)
 {
 	struct trigger t = { .stacks_n = 1, .tau_ns = TRIGGER_TAU_DEFAULT };
 	char *option, *name = NULL;
+	const struct trigger *there;
 	int rc = 0;
 
 	while (!rc && (option = cut_option(text)))
@@ -404,10 +422,16 @@ static int add(struct triggers *all, char *text, struct weft_err *err)
 		rc = understand(&t, text, err);
 	if (!rc)
 		rc = check(&t, err);
-	if (!rc && is_there(all, t.name)) {
+	there = rc ? NULL : find_name(all, t.name);
+	if (there && is_same(there, &t)) {
 		trigger_release(&t);
 		return 0;
 	}
+	if (there)
+		rc = weft_fail(
+			err, -EINVAL,
+			"two different events are called '%s'; give one of them ,name=WORD, or leave it out",
+			t.name);
 	if (!rc && t.kind < TRIGGER_TRACEPOINT && t.kind != TRIGGER_COUNTER &&
 	    triggers_find(all, t.kind) != WEFT_NO_EVENT)
 		rc = weft_fail(err, -EINVAL, "-e %s is asked for twice", text);
@@ -432,6 +456,10 @@ int triggers_add(struct triggers *t, const char *text, struct weft_err *err)
 	char *words;
 	int rc = 0;
 
+	if (is_wall && strstr(text, ",name="))
+		return weft_fail(
+			err, -EINVAL,
+			"-e: wall is four events, which have their own names; name=WORD is for one");
 	for (size_t i = 0; i < (is_wall ? ARRAY_LEN(of_wall) : 1) && !rc; i++) {
 		/* The timer has no tau. */
 		const char *rest = i ? text + length : "";

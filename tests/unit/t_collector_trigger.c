@@ -110,6 +110,15 @@ static void what_is_there_is_not_added_again(void **state)
 	assert_int_equal(triggers_add(&t, "off-cpu,name=other", &err), -EINVAL);
 	assert_non_null(strstr(err.msg, "asked for twice"));
 	err = (struct weft_err){ 0 };
+	/* Of the same name, but other samples: neither is left out. */
+	assert_int_equal(triggers_add(&t, "off-cpu,tau=1", &err), -EINVAL);
+	assert_non_null(strstr(err.msg, "two different events are called"));
+	err = (struct weft_err){ 0 };
+	assert_int_equal(triggers_add(&t, "kprobe:f,name=off-cpu", &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.msg, "two different events are called"));
+	err = (struct weft_err){ 0 };
+	assert_int_equal(t.n, 1);
 	for (int i = 1; i < WEFT_MAX_EVENTS; i++) {
 		snprintf(text, sizeof(text), "kprobe:f%d", i);
 		assert_int_equal(triggers_add(&t, text, &err), 0);
@@ -139,6 +148,7 @@ static void mistakes_are_told_with_what_was_meant(void **state)
 		{ "kprobe:f,tau=1", "is for on-cpu, off-cpu" },
 		{ "on-cup", "did you mean 'on-cpu'" },
 		{ "off-cpu,tau=5", "up to 4" },
+		{ "wall,name=x", "wall is four events" },
 		{ "r1234567890abcdef0", "`weft list events`" },
 	};
 	struct triggers t = { 0 };
