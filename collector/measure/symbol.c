@@ -118,8 +118,8 @@ static int fail_symbol(const char *path, const char *symbol,
 				symbol, path, a->near);
 		return weft_fail(
 			err, a->rc,
-			"no function '%s' among the %u that '%s' names (nm -D and nm list them)",
-			symbol, a->n_functions, path);
+			"no function '%s' among the %u that '%s' names (`weft list symbols %s`)",
+			symbol, a->n_functions, path, path);
 	case -ENOTUNIQ:
 		return weft_fail(
 			err, a->rc,

@@ -123,8 +123,12 @@ static int watch(const struct measure_run *run, pid_t child, const char *path,
 		/* ^C reaches it by itself. */
 		if (got == SIGTERM || got == SIGHUP)
 			kill(child, got);
-		if (got < 0 && errno == EAGAIN)
-			(void)!run->print(run->ctx, path, false, &err);
+		if (got >= 0 || errno != EAGAIN)
+			continue;
+		(void)!run->print(run->ctx, path, false, &err);
+		/* Nobody reads any more. What else is to come of it goes on. */
+		if (ferror(stdout) && !run->output && !run->command)
+			kill(child, SIGTERM);
 	}
 	return status;
 }
@@ -140,8 +144,8 @@ static int finish(const struct measure_run *run, int status, const char *path)
 		return code ? code : WEFT_EXIT_FAILED;
 	if (run->print(run->ctx, path, true, &err))
 		return cli_fail(&err);
-	(void)!cli_finish();
-	return code;
+	/* Where it could not be printed, that is the failure. */
+	return cli_finish() && !code ? WEFT_EXIT_FAILED : code;
 }
 
 int measure_run(const struct measure_run *run)

@@ -233,6 +233,33 @@ short() {
 	[ -s kept.db ]
 }
 
+# It records for nobody: once who reads has gone, it ends. What cannot be printed
+# is a failure.
+unread() {
+	mkdir bin tmp
+	cp "$weft" bin/weft
+	cat >bin/weft-record <<-'END'
+	#!/bin/sh
+	for a; do [ "$last" = -o ] && cp seed.db "$a"; last=$a; done
+	[ -f waits ] || exit 0
+	trap 'echo >ended; exit 0' TERM
+	for i in $(seq 100); do sleep 0.1; done
+	END
+	chmod +x bin/weft-record
+	measures
+	mv weft.db seed.db
+	run env TMPDIR="$PWD/tmp" sh -c "bin/weft measure \
+		'count() @ tracepoint:a:b' >/dev/full"
+	expect 1
+	has err 'cannot write the output: No space left'
+	touch waits
+	run env TMPDIR="$PWD/tmp" sh -c "bin/weft measure --every 0.1 \
+		'count() @ tracepoint:a:b' | head -n 1"
+	expect 0
+	[ -e ended ]
+	[ -z "$(ls tmp)" ]
+}
+
 it "measures print as histograms and tables" printed
 it "one measure is chosen by name, and cut, divided, limited in time" one
 it "JSON is exact" json
@@ -242,4 +269,5 @@ it "a file without measures says so" none
 it "a text that is no measure is a usage error with the reason" texts
 it "options that do not go together are refused" usage
 it "the short form records, prints, and cleans up" short
+it "the short form ends when nobody reads, and fails when it cannot print" unread
 finish
