@@ -205,30 +205,40 @@ static int find_dwarf(struct search *s)
 	return s->rc;
 }
 
-/* The DWARF of a file, kept for the next time; NULL: it has none. Borrowed
- * until the next call. Returns 0 or -ENOMEM. */
-static int load(struct kept **out, const struct elf_file *file,
-		const struct request *request)
+static enum wire_dwarf describe(int rc)
+{
+	if (rc == -ENOENT)
+		return WIRE_DWARF_OK;
+	return rc == -EFBIG || rc == -ENOMEM ? WIRE_DWARF_TOO_LARGE
+					     : WIRE_DWARF_DAMAGED;
+}
+
+/* The DWARF of a file, kept for the next time; NULL: it has none, or none that
+ * is read, which *why tells the first time. Borrowed until the next call. */
+static void load(struct kept **out, enum wire_dwarf *why,
+		 const struct elf_file *file, const struct request *request)
 {
 	struct search search = { .file = file, .request = request };
 	int rc;
 
+	*why = WIRE_DWARF_OK;
 	*out = kept_find(&kept, &file->key);
 	if (*out || is_without(&file->key))
-		return 0;
+		return;
 	rc = find_dwarf(&search);
 	if (rc == -ENOMEM) {
 		/* Those that are kept may be what is in the way. */
 		inspect_drop_kept();
 		rc = find_dwarf(&search);
 	}
-	if (rc == -ENOMEM)
-		return rc;
-	if (rc)
-		without[n_without++ % WITHOUT_MAX] = file->key;
-	else
+	if (!rc) {
 		*out = kept_add(&kept, &file->key, search.dwarf);
-	return 0;
+		return;
+	}
+	*why = describe(rc);
+	/* There may be memory for it another time. */
+	if (rc != -ENOMEM)
+		without[n_without++ % WITHOUT_MAX] = file->key;
 }
 
 /* ---- the answer */
@@ -364,10 +374,12 @@ static int answer(struct reply *reply, struct kept *entry,
 enum inspect_status inspect_op_lines(const struct request *request,
 				     struct reply *reply)
 {
+	enum wire_dwarf why;
 	struct elf_file file;
 	struct kept *entry;
 	int rc;
 
+	reply->own_size = sizeof(reply->own.lines);
 	/* The vDSO has none. */
 	if (!strcmp(request->path, "[vdso]"))
 		return INSPECT_OK;
@@ -378,8 +390,9 @@ enum inspect_status inspect_op_lines(const struct request *request,
 		elf_file_close(&file);
 		return INSPECT_OK;
 	}
-	rc = load(&entry, &file, request);
-	if (!rc && entry)
+	load(&entry, &why, &file, request);
+	reply->own.lines.dwarf = (uint32_t)why;
+	if (entry)
 		rc = answer(reply, entry, &file, request);
 	elf_file_close(&file);
 	return inspect_to_status(rc);

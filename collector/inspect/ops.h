@@ -15,6 +15,7 @@ struct reply {
 		struct wire_table table;
 		struct wire_context context;
 		struct wire_perf_map perf_map;
+		struct wire_lines lines;
 	} own;
 	size_t own_size;
 	uint8_t *items; /* owned */

@@ -46,7 +46,8 @@ static bool find_layout(const struct wire_request *request,
 					   request->n_offsets };
 		return true;
 	case WIRE_LINES:
-		*layout = (struct layout){ 0, sizeof(struct wire_level),
+		*layout = (struct layout){ sizeof(struct wire_lines),
+					   sizeof(struct wire_level),
 					   (size_t)request->n_offsets *
 						   INSPECT_LEVELS_MAX };
 		return true;
@@ -344,6 +345,7 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 	case WIRE_NAMES:
 		return take_names(out, parts);
 	case WIRE_LINES:
+		memcpy(&out->lines, parts->own, sizeof(out->lines));
 		return take_levels(out, parts, request->n_offsets);
 	case WIRE_SEGMENTS:
 		return take_segments(out, parts);

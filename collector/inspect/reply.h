@@ -16,6 +16,7 @@ struct inspect_answer {
 	struct wire_perf_map perf_map;    /* WIRE_PERF_MAP */
 	const struct inspect_segment *segments; /* WIRE_SEGMENTS */
 	const struct inspect_level *levels;     /* WIRE_LINES */
+	struct wire_lines lines;                /* WIRE_LINES */
 	const struct inspect_record *records;   /* WIRE_RECORDS */
 	struct inspect_table table; /* WIRE_TABLE; words in the bytes */
 	void *items;                /* owned */

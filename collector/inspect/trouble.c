@@ -49,6 +49,22 @@ static enum trouble describe_perf_map(char out[TROUBLE_MAX], const char *whom,
 	return TROUBLE_MALFORMED;
 }
 
+static enum trouble describe_lines(char out[TROUBLE_MAX], const char *whom,
+				   const struct wire_lines *lines)
+{
+	if (lines->dwarf == WIRE_DWARF_OK)
+		return TROUBLE_NONE;
+	snprintf(
+		out, TROUBLE_MAX,
+		"%s: its inlined functions and lines are not read: its DWARF is %s",
+		whom,
+		lines->dwarf == WIRE_DWARF_TOO_LARGE
+			? "more than is read of one file, 512 MiB at most"
+			: "damaged, or of a kind that is not known");
+	return lines->dwarf == WIRE_DWARF_TOO_LARGE ? TROUBLE_CUT
+						    : TROUBLE_REFUSED;
+}
+
 enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 			      const struct inspect_answer *answer)
 {
@@ -56,6 +72,8 @@ enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 	char whom[320];
 
 	say_whom(whom, sizeof(whom), job);
+	if (answer->status == INSPECT_OK && op == WIRE_LINES)
+		return describe_lines(out, whom, &answer->lines);
 	if (answer->status == INSPECT_OK)
 		return describe_perf_map(out, whom, &answer->perf_map);
 	if (answer->status == INSPECT_TIMEOUT) {

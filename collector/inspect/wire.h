@@ -81,9 +81,9 @@ enum {
 
 /*
  * Followed by the operation's own part (wire_process, wire_table,
- * wire_context, wire_perf_map, or nothing), n items, strings_size bytes of
- * strings of which the last is NUL. With any status but INSPECT_OK nothing
- * follows.
+ * wire_context, wire_perf_map, wire_lines, or nothing), n items, strings_size
+ * bytes of strings of which the last is NUL. With any status but INSPECT_OK
+ * nothing follows.
  */
 struct wire_reply {
 	uint64_t id;
@@ -145,6 +145,19 @@ struct wire_perf_map {
 	uint64_t bad_lines, first_bad_line; /* the latter counted from 1 */
 	uint64_t skipped_bytes;             /* at its begin */
 	uint64_t dropped;                   /* functions that were read */
+};
+
+/* Why a file's lines are none of its DWARF. */
+enum wire_dwarf {
+	WIRE_DWARF_OK, /* also where there is none */
+	WIRE_DWARF_TOO_LARGE,
+	WIRE_DWARF_DAMAGED /* or of a kind that is not known */
+};
+
+/* Of lines: what there is of DWARF, in the first answer about a file. */
+struct wire_lines {
+	uint32_t dwarf; /* enum wire_dwarf */
+	uint32_t pad;
 };
 
 /* Of DWARF; strings may be WIRE_NO_STRING. */

@@ -80,6 +80,29 @@ for way in . bare; do
 			WHERE function IN ('outer', 'middle')")"
 done
 
+# DWARF that claims to be packed in a way that nobody knows.
+objcopy --compress-debug-sections=zlib "$dir/inlined" "$dir/damaged"
+python3 - "$dir/damaged" <<'PY'
+import struct, sys
+elf = bytearray(open(sys.argv[1], "rb").read())
+shoff, = struct.unpack_from("<Q", elf, 0x28)
+shnum, = struct.unpack_from("<H", elf, 0x3c)
+for i in range(shnum):
+    _, _, flags, _, at = struct.unpack_from("<IIQQQ", elf, shoff + 64 * i)
+    if flags & 0x800:
+        struct.pack_into("<I", elf, at, 77)
+open(sys.argv[1], "wb").write(elf)
+PY
+"$weft" record -o "$dir/damaged.db" -- "$dir/damaged" 2>"$dir/err"
+say <"$dir/err"
+chains "$dir/damaged.db" >"$dir/chains"
+say <"$dir/chains"
+check "damaged: symbols only, and it is named, once" \
+	"$(both "$(both "$(grep -c -m 1 '^outer:symtab:0:0|' "$dir/chains")" \
+		"$(is "$(grep -c dwarf "$dir/chains")" = 0)")" \
+		"$(grep -c "damaged': its inlined functions and lines are not read: its DWARF is damaged" \
+			"$dir/err")")"
+
 "$weft" record -q --no-inline -o "$dir/no.db" -- "$dir/inlined"
 chains "$dir/no.db" >"$dir/chains"
 say <"$dir/chains"

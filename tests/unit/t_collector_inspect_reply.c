@@ -177,11 +177,14 @@ static void levels_ascend_and_are_of_what_was_asked(void **state)
 					    .n_offsets = 2 };
 	struct {
 		struct wire_reply head;
+		struct wire_lines own;
 		struct wire_level level[40];
 		char strings[8];
 	} reply = { .head = { .id = 7, .n = 40, .strings_size = 2 },
+		    .own = { .dwarf = WIRE_DWARF_DAMAGED },
 		    .strings = "f" };
-	size_t size = sizeof(reply.head) + sizeof(reply.level) + 2;
+	size_t size = sizeof(reply.head) + sizeof(reply.own) +
+		      sizeof(reply.level) + 2;
 	struct inspect_answer answer;
 
 	(void)state;
@@ -195,6 +198,7 @@ static void levels_ascend_and_are_of_what_was_asked(void **state)
 	assert_int_equal(inspect_answer_decode(&answer, &reply, size, &lines),
 			 0);
 	assert_int_equal(answer.n, 40);
+	assert_int_equal(answer.lines.dwarf, WIRE_DWARF_DAMAGED);
 	assert_string_equal(answer.levels[39].name, "f");
 	assert_null(answer.levels[39].file);
 	assert_int_equal(answer.levels[39].line, 39);
