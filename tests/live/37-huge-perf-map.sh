@@ -37,25 +37,7 @@ other=$!
 background "$weft" record -F 4999 --detail 1/1 --ring-size 256k \
 	--interval 0.2 -d 5 -p $jit,$other -o "$dir/huge.db" 2>"$dir/err"
 recorder=$!
-# The highest that any of its processes has needed, in kB.
-peak=0
-while kill -0 $recorder 2>/dev/null; do
-	now=$(for pid in $recorder $(ps -e -o pid=,ppid= | awk -v root=$recorder '
-		{ parent[$1] = $2 }
-		END {
-			for (p in parent) {
-				q = p
-				while (q in parent && q != root)
-					q = parent[q]
-				if (q == root && p != root)
-					print p
-			}
-		}'); do
-		cat "/proc/$pid/status" 2>/dev/null || true
-	done | awk '/^VmHWM/ && $2 > peak { peak = $2 } END { print peak + 0 }')
-	[ "$now" -le "$peak" ] || peak=$now
-	sleep 0.2
-done
+peak=$(live_peak $recorder)
 wait $recorder || true
 kill -KILL $other
 say <"$dir/err"

@@ -143,6 +143,32 @@ check_all_ledgers() {
 	echo "# figure: ledgers_wrong $(echo "$wrong" | wc -w)"
 }
 
+# live_peak RECORDER: the most memory that any of its processes has needed, in
+# kB, once it has ended
+live_peak() {
+	peak=0
+	# Until it is waited for it stays as a zombie.
+	while grep -q '^State:[^Z]*$' "/proc/$1/status" 2>/dev/null; do
+		now=$(for pid in $(ps -e -o pid=,ppid= | awk -v root="$1" '
+			{ parent[$1] = $2 }
+			END {
+				for (p in parent) {
+					q = p
+					while (q != root && q in parent)
+						q = parent[q]
+					if (q == root)
+						print p
+				}
+			}'); do
+			cat "/proc/$pid/status" 2>/dev/null || true
+		done | awk '/^VmHWM/ && $2 > peak { peak = $2 }
+			END { print peak + 0 }')
+		[ "$now" -le "$peak" ] || peak=$now
+		sleep 0.2
+	done
+	echo "$peak"
+}
+
 # wait_for SECONDS COMMAND...: until it succeeds; a watchdog, not a measure
 wait_for() {
 	left=$(($1 * 20))
