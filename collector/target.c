@@ -10,8 +10,9 @@
 
 #include "collector/target.h"
 
-/* Field 22 of a stat file of /proc: the start, in ticks since boot. */
-static int read_start(const char *path, uint64_t *ticks)
+/* Of a stat file of /proc: field 22, the start in ticks since boot, and field
+ * 9, the kernel's flags of the task. */
+static int read_stat(const char *path, uint64_t *ticks, unsigned int *flags)
 {
 	char line[1024], *at;
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -27,20 +28,36 @@ static int read_start(const char *path, uint64_t *ticks)
 	/* The name in parentheses may hold anything: start after the last. */
 	at = strrchr(line, ')');
 	if (!at || sscanf(at + 1,
-			  " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u"
+			  " %*c %*d %*d %*d %*d %*d %u %*u %*u %*u %*u %*u"
 			  " %*u %*d %*d %*d %*d %*d %*d %lu",
-			  ticks) != 1)
+			  flags, ticks) != 2)
 		return -EPROTO;
 	return 0;
 }
 
 /* /proc has threads by number too, unlisted. */
-int target_start(uint32_t tid, uint64_t *ticks)
+static int read_task(uint32_t tid, uint64_t *ticks, unsigned int *flags)
 {
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", tid, tid);
-	return read_start(path, ticks);
+	return read_stat(path, ticks, flags);
+}
+
+int target_start(uint32_t tid, uint64_t *ticks)
+{
+	unsigned int flags;
+
+	return read_task(tid, ticks, &flags);
+}
+
+bool target_is_kernel(uint32_t tid)
+{
+	const unsigned int kernel_thread = 0x00200000; /* PF_KTHREAD */
+	unsigned int flags;
+	uint64_t ticks;
+
+	return !read_task(tid, &ticks, &flags) && (flags & kernel_thread);
 }
 
 static int check_pid(uint32_t pid, struct weft_err *err)

@@ -24,6 +24,10 @@ int target_add(const struct record_opts *opts, uint32_t command_pid,
  * none of that number. */
 int target_start(uint32_t tid, uint64_t *ticks) MUST_CHECK;
 
+/* Is it a thread of the kernel, with no memory of its own? False also where
+ * there is none of that number. */
+bool target_is_kernel(uint32_t tid);
+
 /* Are any of the processes or threads asked for by number still there? */
 bool target_lives(const struct record_opts *opts);
 

@@ -249,7 +249,7 @@ static void on_records(void *ctx, enum inspect_status status,
 		     (enum weft_context_source)context->entry.source);
 }
 
-/* Returns 0 where it is a process. */
+/* Returns 0 where it is a process, -ESRCH where no more can be said. */
 static int find_process(struct doctor_report *r, uint32_t pid, uint64_t *ticks)
 {
 	int rc = target_start(pid, ticks);
@@ -260,6 +260,14 @@ static int find_process(struct doctor_report *r, uint32_t pid, uint64_t *ticks)
 			   "`pgrep -a NAME` finds the pid of a program",
 			   "there is no process %u", pid);
 		skip_from(r, STEP_MAPPING);
+	} else if (!rc && target_is_kernel(pid)) {
+		doctor_add(
+			r, steps[STEP_PROCESS], DOCTOR_FAIL, none_cost,
+			"nothing: weft record has its stacks; requests are known of programs alone",
+			"%u is a thread of the kernel: it runs no program that could publish trace contexts",
+			pid);
+		skip_from(r, STEP_MAPPING);
+		rc = -ESRCH;
 	} else if (!rc) {
 		doctor_add(r, steps[STEP_PROCESS], DOCTOR_OK, NULL, NULL,
 			   "process %u is there", pid);

@@ -39,6 +39,23 @@ no_such_process() {
 		"['fail', 'skipped', 'skipped', 'skipped', 'skipped', 'skipped']" ]
 }
 
+# A thread of the kernel, by its flags (PF_KTHREAD); 2097152 = 0x200000
+kernel_pid=$(cat /proc/[0-9]*/stat 2>/dev/null | awk '{
+	pid = $1
+	sub(/.*\) /, "")
+	if (int($7 / 2097152) % 2) { print pid; exit } }')
+
+kernel_thread() {
+	doctor --pid "$kernel_pid"
+	expect 1
+	has out "process  .*$kernel_pid is a thread of the kernel"
+	lacks out 'ended while it was looked at'
+	doctor --pid "$kernel_pid" --json
+	expect 1
+	[ "$(json out '[c["state"] for c in j["checks"]]')" = \
+		"['fail', 'skipped', 'skipped', 'skipped', 'skipped', 'skipped']" ]
+}
+
 not_ours() {
 	# pid 1 is somebody else's, if not root's
 	doctor --pid 1
@@ -93,6 +110,12 @@ own_process() {
 
 it "without rights it says so first, and what to do" machine
 it "a process that is not there is no match" no_such_process
+if [ -n "$kernel_pid" ]; then
+	it "a thread of the kernel is told to be one" kernel_thread
+else
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - # SKIP no thread of the kernel is seen from here"
+fi
 it "a process that we may not look at is a matter of rights" not_ours
 it "words that make no sense are refused" wrong_words
 it "a process of one's own is seen as far as its memory goes" \
