@@ -11,7 +11,7 @@
 
 struct flame_opts {
 	struct cli_common common;
-	const char *output, *against, *trace;
+	const char *output, *against, *trace, *where;
 	uint64_t traces, frames;
 	int64_t pid;
 };
@@ -25,6 +25,10 @@ static const struct cli_option options[] = {
 	  offsetof(struct flame_opts, against) },
 	{ "trace", 0, "ID", "begin with this request against all samples",
 	  CLI_TEXT, offsetof(struct flame_opts, trace) },
+	{ "where", 0, "KEY=VALUE",
+	  "begin with the requests that have this attribute (also !=, ~) as "
+	  "one; only these can be picked",
+	  CLI_TEXT, offsetof(struct flame_opts, where) },
 	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct flame_opts, pid) },
 	{ "traces", 0, "N",
@@ -104,6 +108,9 @@ int cmd_flame(int argc, char **argv)
 	if (opts.against && opts.pid)
 		return cli_usage(&command, "--pid is of one file: a process of "
 					   "OTHER has another number");
+	if (opts.where && opts.trace)
+		return cli_usage(&command, "--trace is one request, --where "
+					   "many: give one of them");
 	if (opts.traces > TRACES_MAX)
 		return cli_usage(&command, "--traces takes at most %d",
 				 TRACES_MAX);
@@ -116,6 +123,7 @@ int cmd_flame(int argc, char **argv)
 	load.pid = opts.pid;
 	load.against = opts.against;
 	load.trace = opts.trace;
+	load.where = opts.where;
 	load.max_traces = opts.trace && !opts.traces ? 1 : opts.traces;
 	load.max_nodes = opts.frames;
 	rc = run(&load, &opts, file, &err);

@@ -29,7 +29,7 @@ class Describer {
   layerWord(layer) {
     const { data } = this.graph;
     if (layer.id)
-      return 'this request';
+      return layer.requests ? 'these requests' : 'this request';
     if (layer === data.against)
       return 'the other file';
     return data.against ? 'this file' : 'all samples';

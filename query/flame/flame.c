@@ -11,6 +11,10 @@
 #include "query/flame/flame.h"
 #include "query/strings.h"
 
+enum {
+	MERGE_FROM = 65536 /* rows of a layer */
+};
+
 struct flame_index {
 	uint32_t *slots; /* owned; FLAME_NONE where free */
 	uint64_t *keys;  /* owned; of each row that is in it */
@@ -197,13 +201,43 @@ static uint32_t find_node(struct flame *f, uint32_t parent, uint32_t frame)
 	return x->slots[at] = (uint32_t)x->n++;
 }
 
+static int by_node(const void *a, const void *b)
+{
+	const struct flame_self *x = a, *y = b;
+
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+void flame_merge(struct flame_layer *l)
+{
+	size_t i, kept = 0;
+
+	if (!l->n)
+		return;
+	qsort(l->rows, l->n, sizeof(*l->rows), by_node);
+	for (i = 1; i < l->n; i++) {
+		if (l->rows[kept].node == l->rows[i].node)
+			tally_add(&l->rows[kept].tally, &l->rows[i].tally);
+		else
+			l->rows[++kept] = l->rows[i];
+	}
+	l->n = kept + 1;
+}
+
 static int add_self(struct flame_layer *layer, uint32_t node,
 		    const struct tally *more)
 {
 	struct flame_self *grown;
 	size_t room = layer->room ? 2 * layer->room : 16;
+	bool is_full;
 
-	if (layer->n == layer->room) {
+	/* Of many requests rows are on the same nodes again and again. */
+	is_full = layer->n == layer->room;
+	if (is_full && layer->n >= MERGE_FROM) {
+		flame_merge(layer);
+		is_full = layer->n > layer->room / 2;
+	}
+	if (is_full) {
 		grown = reallocarray(layer->rows, room, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;

@@ -83,6 +83,9 @@ uint32_t flame_frame(struct flame *f, const char *name, const char *binary,
 int flame_add(struct flame *f, size_t layer, const uint32_t *frames, size_t n,
 	      const struct tally *more) MUST_CHECK;
 
+/* Put a layer's rows in the order of their nodes, each once. */
+void flame_merge(struct flame_layer *layer);
+
 /*
  * Put nodes and layers in order. Where there are more than most nodes, those
  * that are smallest in the layers 0 to n_main - 1 are folded into one node

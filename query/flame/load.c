@@ -193,20 +193,50 @@ static int load_samples(struct flame_load *l, size_t layer,
 	return rc;
 }
 
+/* A request's samples, also those joined by time. */
+static int load_request(struct flame_load *l, size_t layer,
+			const struct source *s, size_t row,
+			struct weft_err *err)
+{
+	int64_t trace = l->traces.rows[row].sum.key;
+	int rc = load_samples(l, layer, s, QUERY_SQL_FLAME_TRACE, trace, err);
+
+	if (!rc && l->traces.by_time.joined)
+		rc = load_samples(l, layer, s, QUERY_SQL_FLAME_TRACE_BY_TIME,
+				  trace, err);
+	return rc;
+}
+
+/* All requests that are meant, as one layer. */
+static int load_pool(struct flame_load *l, const struct source *s,
+		     struct weft_err *err)
+{
+	int layer = flame_add_layer(l->flame), rc = 0;
+	const struct traces *t = &l->traces;
+
+	if (layer < 0)
+		return no_memory(err);
+	for (size_t i = 0; !rc && i < t->n_rows; i++)
+		if (t->rows[i].sum.tally.count)
+			rc = load_request(l, (size_t)layer, s, i, err);
+	if (!rc && l->flame->layers[layer].all.count == 0)
+		rc = weft_fail(err, -ENODATA,
+			       "no request of '%s' with %s has a sample of "
+			       "that",
+			       db_path(t->report.db), l->where);
+	l->pool_layer = layer;
+	return rc;
+}
+
 /* One request's samples as the next layer, if it has any. */
 static int load_trace(struct flame_load *l, const struct source *s, size_t row,
 		      struct weft_err *err)
 {
-	int64_t trace = l->traces.rows[row].sum.key;
 	int layer = flame_add_layer(l->flame), rc;
 
 	if (layer < 0)
 		return no_memory(err);
-	rc = load_samples(l, (size_t)layer, s, QUERY_SQL_FLAME_TRACE, trace,
-			  err);
-	if (!rc && l->traces.by_time.joined)
-		rc = load_samples(l, (size_t)layer, s,
-				  QUERY_SQL_FLAME_TRACE_BY_TIME, trace, err);
+	rc = load_request(l, (size_t)layer, s, row, err);
 	if (rc)
 		return rc;
 	if (l->flame->layers[layer].all.count == 0) {
@@ -277,10 +307,14 @@ static int open_file(struct flame_load *l, const struct cli_common *common,
 		     const char *file, struct weft_err *err)
 {
 	const struct range *range = &l->traces.report.range;
-	int rc = traces_load(&l->traces, common, file, err);
+	int rc = 0;
 
+	if (l->where)
+		rc = spans_parse_where(&l->traces.filter.where, l->where, err);
+	if (!rc)
+		rc = traces_load(&l->traces, common, file, err);
 	l->has_traces = !rc;
-	if (rc == -ENODATA && range->n_parts && l->traces.rows)
+	if (rc == -ENODATA && !l->where && range->n_parts && l->traces.rows)
 		rc = 0;
 	if (!rc)
 		l->is_by_value = range_is_by_value(range);
@@ -312,7 +346,7 @@ int flame_load(struct flame_load *l, const struct cli_common *common,
 	struct source s = { 0 };
 	int rc = open_file(l, common, file, err);
 
-	l->chosen = -1;
+	l->chosen = l->pool_layer = -1;
 	if (rc)
 		return rc;
 	l->flame = flame_new();
@@ -323,6 +357,8 @@ int flame_load(struct flame_load *l, const struct cli_common *common,
 		rc = load_shape(l, &s, &l->ends, err);
 	if (!rc && l->against)
 		rc = load_other(l, common, err);
+	if (!rc && l->where)
+		rc = load_pool(l, &s, err);
 	if (!rc && (l->has_traces || l->trace))
 		rc = load_traces(l, &s, err);
 	source_close(&s);

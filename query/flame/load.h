@@ -22,6 +22,8 @@ struct flame_load {
 	int64_t pid;         /* 0: all */
 	const char *against; /* another file, or NULL */
 	const char *trace;   /* the request to begin with, or NULL */
+	const char *where;   /* only requests that are so, and all of them as
+				one to begin with; or NULL */
 	size_t max_traces, max_nodes;
 
 	struct traces traces; /* its report is the graph's */
@@ -35,6 +37,7 @@ struct flame_load {
 	size_t entries;     /* that their layers have */
 	size_t first_layer; /* of the first of them */
 	int64_t chosen;     /* of these the one to begin with, or -1 */
+	int64_t pool_layer; /* of all requests that where means, or -1 */
 };
 
 /* Open the file, load it all. Release on every path. -ENODATA: no sample. */

@@ -73,10 +73,12 @@ class Page {
     $('uncompare').hidden = !isTrace;
     if (!graph.other)
       return;
+    const { requests } = graph.base;
+    const who = requests ? `${countText(requests)} requests with` : 'Request';
     $('comparing-what').textContent = isTrace
-      ? `Request ${shown(graph.base.id)}: ${countText(graph.base.samples)} samples, against everyone's`
+      ? `${who} ${shown(graph.base.id)}: ${countText(graph.base.samples)} samples, against everyone's`
       : `Against ${shown(data.against.file)}: ${countText(data.against.samples)} samples`;
-    $('widths-this').textContent = isTrace ? 'its widths' : 'widths of this file';
+    $('widths-this').textContent = requests ? 'their widths' : isTrace ? 'its widths' : 'widths of this file';
     $('widths-other').textContent = isTrace ? 'everyone\u2019s widths' : 'of the other';
     this.pressWidths();
   }

@@ -190,29 +190,11 @@ static void follow(struct order *o)
 	}
 }
 
-static int by_node(const void *a, const void *b)
+static void move(const struct order *o, struct flame_layer *l)
 {
-	const struct flame_self *x = a, *y = b;
-
-	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-static void merge(const struct order *o, struct flame_layer *l)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < l->n; i++)
+	for (size_t i = 0; i < l->n; i++)
 		l->rows[i].node = o->places[l->rows[i].node].to;
-	if (l->n)
-		qsort(l->rows, l->n, sizeof(*l->rows), by_node);
-	for (i = 1; i < l->n; i++) {
-		if (l->rows[kept].node == l->rows[i].node)
-			tally_add(&l->rows[kept].tally, &l->rows[i].tally);
-		else
-			l->rows[++kept] = l->rows[i];
-	}
-	if (l->n)
-		l->n = kept + 1;
+	flame_merge(l);
 }
 
 int flame_finish(struct flame *f, size_t n_main, size_t most)
@@ -234,7 +216,7 @@ int flame_finish(struct flame *f, size_t n_main, size_t most)
 	renumber(&o);
 	follow(&o);
 	for (i = 0; i < f->n_layers; i++)
-		merge(&o, &f->layers[i]);
+		move(&o, &f->layers[i]);
 	free(f->nodes);
 	f->nodes = o.nodes;
 	f->n_nodes = o.n_nodes;

@@ -193,17 +193,40 @@ static void put_trace(struct page *p, size_t i)
 	json_end_object(&p->j);
 }
 
+/* The requests that --where means, as if they were one; its ID is what was
+ * asked for. */
+static void put_pool(struct page *p)
+{
+	const struct traces *t = &p->load->traces;
+	struct stats_interval of_all = { 0 };
+	double mean;
+
+	json_object(&p->j, NULL);
+	json_text(&p->j, "id", p->load->where);
+	json_int(&p->j, "requests", (int64_t)t->n_rows);
+	json_int(&p->j, "requests_sampled", (int64_t)t->n_sampled);
+	of_all = traces_mean_ns(t, &mean);
+	json_real(&p->j, "estimate", mean);
+	json_interval(&p->j, "estimate", of_all);
+	put_layer(p, (size_t)p->load->pool_layer);
+	json_end_object(&p->j);
+}
+
 static void put_traces(struct page *p)
 {
 	const struct flame_load *l = p->load;
 	size_t i;
 
 	json_array(&p->j, "traces");
+	if (l->pool_layer >= 0)
+		put_pool(p);
 	for (i = 0; i < l->n_shown; i++)
 		put_trace(p, i);
 	json_end_array(&p->j);
 	json_int(&p->j, "traces_in_all", (int64_t)l->traces.n_rows);
-	if (l->chosen >= 0)
+	if (l->pool_layer >= 0)
+		json_int(&p->j, "chosen", 0);
+	else if (l->chosen >= 0)
 		json_int(&p->j, "chosen", l->chosen);
 	else
 		json_null(&p->j, "chosen");

@@ -19,7 +19,8 @@ class Requests {
 
   describe() {
     const { traces_in_all: inAll } = this.graph.data;
-    const rest = inAll - this.all.length;
+    const single = this.all.filter((t) => !t.requests).length;
+    const rest = inAll - single;
     this.none.hidden = this.all.length > 0;
     this.table.hidden = this.all.length === 0;
     this.filter.parentElement.hidden = this.all.length === 0;
@@ -32,7 +33,7 @@ class Requests {
     }
     this.about.textContent = 'Pick one, and the graph shows its samples ' +
       'against those of all.' + (rest > 0
-        ? ` ${countText(this.all.length)} of ${countText(inAll)}: those with ` +
+        ? ` ${countText(single)} of ${countText(inAll)}: those with ` +
           'most CPU time.' : '');
   }
 
@@ -49,7 +50,7 @@ class Requests {
   }
 
   duration(trace) {
-    return trace.duration_ns ?? trace.extent_ns;
+    return trace.duration_ns ?? trace.extent_ns ?? Infinity;
   }
 
   key(trace) {
@@ -70,7 +71,8 @@ class Requests {
       found.sort((a, b) => label(a) < label(b) ? -1 : 1);
     else
       found.sort((a, b) => this.key(b) - this.key(a) || b.estimate - a.estimate);
-    return found;
+    /* All of them as one stand before each of them. */
+    return found.filter((t) => t.requests).concat(found.filter((t) => !t.requests));
   }
 
   head() {
@@ -114,7 +116,8 @@ class Requests {
     const name = element('td', 'name');
     const button = element('button', 'pick');
     const isChosen = this.chosen === trace;
-    const id = element('span', 'id', trace.name ? trace.id.slice(0, 8) : trace.id);
+    const id = element('span', 'id', trace.requests ? shown(trace.id)
+      : trace.name ? trace.id.slice(0, 8) : trace.id);
     button.type = 'button';
     button.setAttribute('aria-pressed', String(isChosen));
     button.title = shown(trace.id);
@@ -125,11 +128,13 @@ class Requests {
       if (trace.status === 'error')
         button.append(element('span', 'error', 'error'));
     }
+    if (trace.requests)
+      button.append(element('span', '', `All ${countText(trace.requests)}, each on average`));
     button.append(id);
     button.addEventListener('click', () => this.pick(isChosen ? null : trace));
     name.append(button);
     row.classList.toggle('chosen', isChosen);
-    row.append(name, element('td', 'number', timeText(this.duration(trace))),
+    row.append(name, element('td', 'number', trace.requests ? '' : timeText(this.duration(trace))),
                element('td', 'number', countText(trace.samples)), this.bar(trace));
     if (this.graph.matches !== null)
       row.append(element('td', 'number', `${percent(this.graph.matchedShare(trace))} %`));

@@ -142,6 +142,48 @@ requests() {
 	has err 'no sample of .* carries trace ffffffffffff'
 }
 
+# Many requests as one: their samples are those of each, added up.
+pooled() {
+	recording weft.db
+	sqlite3 weft.db <"$root/tests/data/spans.sql"
+	"$weft" flame --where 'name = GET /cart' >page.html
+	"$weft" top --where 'name = GET /cart' --json >top
+	page page.html <<-'END'
+	pool, *each = data["traces"]
+	top = json.load(open("top"))
+	assert pool["id"] == "name = GET /cart" and data["chosen"] == 0
+	assert [x["samples"] for x in each] == [16, 6]
+	assert pool["requests"] == top["requests"] == 2
+	assert pool["samples"] == 22 and data["traces_in_all"] == 2
+	assert data["everyone"]["samples"] == 300
+	sums = {}
+	for x in each:
+	    for stack, weight in layer(x).items():
+	        sums[stack] = sums.get(stack, 0) + weight
+	assert sums.keys() == layer(pool).keys()
+	assert all(abs(sums[s] - w) < 1e-6 for s, w in layer(pool).items())
+	assert abs(pool["estimate"] - top["request_ns"]) < 1e-3 * top["request_ns"]
+	assert pool["estimate_hi"] == top["request_ns_hi"]
+	END
+	# one without a sample counts as one
+	"$weft" flame --where 'http.route ~ /c*' --traces 0 >page.html
+	page page.html <<-'END'
+	assert [x["requests"] for x in data["traces"]] == [3]
+	assert data["traces"][0]["requests_sampled"] == 2
+	END
+	run "$weft" flame --where 'name = nonesuch'
+	expect 4
+	[ ! -s out ]
+	has err 'no request of .* is so'
+	run "$weft" flame --where 'name = GET /cart' --pid 200
+	expect 4
+	has err 'no request of .* with name = GET /cart has a sample of that'
+	run "$weft" flame --where "name = x" --trace "$A"
+	expect 2
+	run "$weft" flame --where name
+	expect 2
+}
+
 untraced() {
 	recording weft.db "UPDATE sample_sealed SET trace = NULL;
 		DELETE FROM trace;"
@@ -269,6 +311,7 @@ hostile() {
 
 it "the page is whole, and its data adds up to the file" adds_up
 it "requests stand in it with their samples, one may be chosen" requests
+it "many requests as one, by what their spans say" pooled
 it "a file without trace IDs has a graph" untraced
 it "a process, a time and wrong options are understood" choices
 it "two files meet frame by frame, wherever their binaries lay" two_files

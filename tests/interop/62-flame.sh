@@ -101,6 +101,7 @@ for name in small hostile counts large; do
 done
 "$weft" flame -i small.db --against other.db -o against.html
 "$weft" top -i counts.db --by stack -n 0 --json >counts.json
+"$weft" flame -i small.db --where 'name = GET /cart' -o pool.html
 sqlite3 small.db "UPDATE sample_sealed SET trace = NULL; DELETE FROM span;
 	DELETE FROM trace"
 "$weft" flame -i small.db -o untraced.html

@@ -161,6 +161,23 @@ def picking():
           "trace" not in ask("location.hash"))
 
 
+def pooling():
+    browser.open("pool.html")
+    both = "2 requests with name = GET /cart: 22 samples"
+    check("many requests as one are shown first, against everyone",
+          both in browser.text("comparing") and
+          "All 2, each on average" in browser.text("rows") and
+          abs(drawn_width("compress") - 14 / 22) < 1e-9,
+          browser.text("comparing"), drawn_width("compress"))
+    browser.point(*place("handle"))
+    check("a frame tells their share", "these requests" in
+          browser.text("tip"), browser.text("tip"))
+    ask("document.querySelectorAll('#rows .pick')[1].click()")
+    browser.settle()
+    check("one of them can be picked",
+          f"Request {A}: 16 samples" in browser.text("comparing"))
+
+
 def differing():
     browser.open("against.html")
     check("two files: the page says against which",
@@ -277,7 +294,7 @@ def large():
           *browser.complaints())
 
 
-for claims in (overview, searching, zooming, picking, differing, hostile,
+for claims in (overview, searching, zooming, picking, pooling, differing, hostile,
                same_intervals, empty, themes, large):
     try:
         claims()
