@@ -169,30 +169,97 @@ static struct numbered *next_of(struct numbered *names, size_t n, size_t *at,
 	return NULL;
 }
 
+/* What of one interval was selected for detail, and is or was in the file. */
+struct kept {
+	int64_t interval_id, selected, stored, expired;
+	bool is_stored_known;
+};
+
+static void keep_count(struct kept *k, const char *entry, int64_t count)
+{
+	if (!strcmp(entry, "selected"))
+		k->selected = count;
+	else if (!strcmp(entry, "expired"))
+		k->expired = count;
+	else if (!strcmp(entry, "stored")) {
+		k->stored = count;
+		k->is_stored_known = true;
+	}
+}
+
+/* An interval is over: does each of its samples stand for more? Where nothing
+ * was stored there is nothing to multiply. */
+static int add_factor(struct ledger *l, const struct kept *k,
+		      struct weft_err *err)
+{
+	struct ledger_factor *grown = l->factors;
+	int64_t stored = k->stored + k->expired;
+
+	if (!k->is_stored_known || stored == 0 || k->selected <= stored)
+		return 0;
+	if ((l->n_factors & (l->n_factors - 1)) == 0)
+		grown = reallocarray(l->factors,
+				     l->n_factors ? 2 * l->n_factors : 1,
+				     sizeof(*grown));
+	if (!grown)
+		return weft_fail(err, -ENOMEM, "out of memory");
+	l->factors = grown;
+	grown[l->n_factors++] = (struct ledger_factor){
+		.interval_id = k->interval_id,
+		.factor = (double)k->selected / (double)stored,
+	};
+	return 0;
+}
+
+/* Add all rows of a part to their names, and find the factors. */
+static int add_rows(struct ledger *l, struct db *db, sqlite3_stmt *stmt,
+		    struct numbered *names, size_t n, struct weft_err *err)
+{
+	struct kept kept = { 0 };
+	struct numbered *name;
+	int64_t interval, count;
+	size_t at = 0;
+	int rc, full = 0;
+
+	while (!full && (rc = db_step(db, stmt, err)) > 0) {
+		interval = sqlite3_column_int64(stmt, 2);
+		if (interval != kept.interval_id) {
+			full = add_factor(l, &kept, err);
+			kept = (struct kept){ .interval_id = interval };
+		}
+		name = next_of(names, n, &at, sqlite3_column_int64(stmt, 0));
+		if (!name)
+			continue;
+		name->is_there = true;
+		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL) {
+			name->is_measured = false;
+			continue;
+		}
+		count = sqlite3_column_int64(stmt, 1);
+		name->count += (uint64_t)count;
+		keep_count(&kept, name->name, count);
+	}
+	if (!full && !rc)
+		full = add_factor(l, &kept, err);
+	return full ? full : rc;
+}
+
 static int load_sums(struct ledger *l, struct db *db, const struct range *r,
 		     size_t part, struct weft_err *err)
 {
-	struct numbered names[NAMES_MAX], *name;
+	struct numbered names[NAMES_MAX];
 	struct ledger_entry *e;
 	sqlite3_stmt *stmt;
-	size_t n, at = 0;
+	size_t n;
 	int rc = load_names(names, &n, db, err);
 
 	if (!rc)
 		rc = range_query(r, part, db, QUERY_SQL_LEDGER_SUMS, &stmt,
 				 err);
+	if (!rc)
+		rc = add_rows(l, db, stmt, names, n, err);
 	if (rc)
 		return rc;
-	while ((rc = db_step(db, stmt, err)) > 0) {
-		name = next_of(names, n, &at, sqlite3_column_int64(stmt, 0));
-		if (!name)
-			continue;
-		name->is_there = true;
-		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
-			name->is_measured = false;
-		else
-			name->count += (uint64_t)sqlite3_column_int64(stmt, 1);
-	}
 	for (size_t i = 0; i < n; i++) {
 		e = names[i].is_there ? entry_for(l, names[i].name) : NULL;
 		if (!e)
@@ -203,39 +270,35 @@ static int load_sums(struct ledger *l, struct db *db, const struct range *r,
 	return rc;
 }
 
-static int load_factors(struct ledger *l, struct db *db, const struct range *r,
-			size_t part, struct weft_err *err)
+/*
+ * Does no interval of the file lack a CPU? No interval has rows of more CPUs
+ * than its recording, so that their number tells. Asked only where all of them
+ * are of this event.
+ */
+static int has_all_cpus(struct db *db, struct weft_err *err)
 {
-	struct ledger_factor *grown;
 	sqlite3_stmt *stmt;
-	int rc;
+	int rc = db_query(db, QUERY_SQL_LEDGER_CPUS_OF_FILE, &stmt, err);
 
-	rc = range_query(r, part, db, QUERY_SQL_LEDGER_FACTORS, &stmt, err);
-	if (rc)
+	if (!rc)
+		rc = db_step(db, stmt, err);
+	if (rc <= 0)
 		return rc;
-	while ((rc = db_step(db, stmt, err)) > 0) {
-		if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
-			continue; /* nothing stored: nothing to multiply */
-		grown = reallocarray(l->factors, l->n_factors + 1,
-				     sizeof(*grown));
-		if (!grown)
-			return weft_fail(err, -ENOMEM, "out of memory");
-		l->factors = grown;
-		l->factors[l->n_factors++] = (struct ledger_factor){
-			.interval_id = sqlite3_column_int64(stmt, 0),
-			.factor = sqlite3_column_double(stmt, 1),
-		};
-	}
+	rc = sqlite3_column_int64(stmt, 0) == sqlite3_column_int64(stmt, 1);
+	sqlite3_reset(stmt);
 	return rc;
 }
 
 static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
-		     size_t part, struct weft_err *err)
+		     size_t part, bool is_full, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc;
 
-	rc = range_query(r, part, db, QUERY_SQL_LEDGER_CPUS, &stmt, err);
+	rc = range_query(r, part, db,
+			 is_full ? QUERY_SQL_LEDGER_CPUS_WHOLE
+				 : QUERY_SQL_LEDGER_CPUS,
+			 &stmt, err);
 	if (rc)
 		return rc;
 	rc = db_step(db, stmt, err);
@@ -248,16 +311,17 @@ static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
 int ledger_load(struct ledger *l, struct db *db, const struct range *r,
 		struct weft_err *err)
 {
+	int rc, has_all = 0;
 	size_t i;
-	int rc = 0;
 
 	*l = (struct ledger){ 0 };
+	if (r->is_all)
+		has_all = has_all_cpus(db, err);
+	rc = has_all < 0 ? has_all : 0;
 	for (i = 0; i < r->n_parts && !rc; i++) {
 		rc = load_sums(l, db, r, i, err);
 		if (!rc)
-			rc = load_factors(l, db, r, i, err);
-		if (!rc)
-			rc = load_cpus(l, db, r, i, err);
+			rc = load_cpus(l, db, r, i, has_all, err);
 	}
 	if (rc) {
 		ledger_release(l);

@@ -147,10 +147,10 @@ pooled() {
 	recording weft.db
 	sqlite3 weft.db <"$root/tests/data/spans.sql"
 	"$weft" flame --where 'name = GET /cart' >page.html
-	"$weft" top --where 'name = GET /cart' --json >top
+	"$weft" top --where 'name = GET /cart' --json >pooled
 	page page.html <<-'END'
 	pool, *each = data["traces"]
-	top = json.load(open("top"))
+	top = json.load(open("pooled"))
 	assert pool["id"] == "name = GET /cart" and data["chosen"] == 0
 	assert [x["samples"] for x in each] == [16, 6]
 	assert pool["requests"] == top["requests"] == 2
