@@ -170,40 +170,126 @@ static void merge(struct trace *t)
 	t->n_rows = last + 1;
 }
 
-static int load_everyone(struct trace *t, size_t part, struct weft_err *err)
+/* Add the counts of a statement's rows. */
+static int add_everyone(struct trace *t, sqlite3_stmt *stmt, struct tally *to,
+			struct weft_err *err)
 {
-	struct row key = { .stack_id = -1 }, *row;
-	bool is_needed = false;
-	sqlite3_stmt *stmt;
-	int64_t id;
+	struct tally more;
 	int rc;
 
-	rc = query(t, part,
-		   t->report.range.is_whole ? QUERY_SQL_TOP_STACKS_WHOLE
-					    : QUERY_SQL_TOP_STACKS_PART,
-		   &stmt, err);
+	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
+		more = tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 0),
+				      (uint64_t)sqlite3_column_int64(stmt, 1));
+		tally_add(to, &more);
+	}
+	return rc;
+}
+
+/* One of the first n rows, which are in the order of their texts. */
+static struct row *row_of_stack(struct trace *t, size_t n, int64_t stack_id)
+{
+	struct row key = { .text = stacks_text_key(t->stacks, stack_id) };
+
+	return bsearch(&key, t->rows, n, sizeof(key), compare_texts);
+}
+
+/* Everyone's counts of the first n rows: of all of a recording, by seeking the
+ * stacks that read so. */
+static int seek_everyone(struct trace *t, size_t part, size_t n,
+			 struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	size_t at = 0;
+	int64_t id;
+	int rc = 0;
+
+	while (!rc && (at = stacks_next_needed(t->stacks, at, &id))) {
+		struct row *row = row_of_stack(t, n, id);
+
+		if (!row)
+			continue;
+		rc = query(t, part, QUERY_SQL_TRACE_EVERYONE_ON, &stmt, err);
+		if (rc)
+			break;
+		sqlite3_bind_int64(stmt, 6, id);
+		rc = add_everyone(t, stmt, &row->everyone, err);
+	}
+	return rc;
+}
+
+/*
+ * Everyone's samples of all of the recordings. The ledger knows how many their
+ * counts add up to (ARCHITECTURE.md, What always holds, 1); they are added up
+ * only where it cannot be so.
+ */
+static int sum_everyone(struct trace *t, size_t n, struct weft_err *err)
+{
+	const struct ledger *l = &t->report.ledger;
+	const uint64_t counted = ledger_count(l, "counted");
+	const uint64_t gone = ledger_count(l, "lost_counts_discarded") +
+			      ledger_count(l, "expired_counts");
+	struct tally rows = { 0 };
+	sqlite3_stmt *stmt;
+	int rc = 0;
+
+	for (size_t i = 0; i < n; i++)
+		tally_add(&rows, &t->rows[i].everyone);
+	if (counted > gone && counted - gone >= rows.count) {
+		t->everyone = tally_of_shape(counted - gone, 0);
+		return 0;
+	}
+	for (size_t i = 0; !rc && i < t->report.range.n_parts; i++) {
+		rc = query(t, i, QUERY_SQL_TRACE_EVERYONE, &stmt, err);
+		if (!rc)
+			rc = add_everyone(t, stmt, &t->everyone, err);
+	}
+	return rc;
+}
+
+/* Both of a part of a recording, whose counts are by interval. */
+static int scan_everyone(struct trace *t, size_t part, size_t n,
+			 struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	struct tally more;
+	struct row *row;
+	int64_t id;
+	int rc = query(t, part, QUERY_SQL_TOP_STACKS_PART, &stmt, err);
+
+	while (!rc && (rc = db_step(t->report.db, stmt, err)) > 0) {
+		id = sqlite3_column_int64(stmt, 0);
+		more = tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
+				      (uint64_t)sqlite3_column_int64(stmt, 2));
+		tally_add(&t->everyone, &more);
+		row = stacks_is_needed(t->stacks, id) ? row_of_stack(t, n, id)
+						      : NULL;
+		if (row)
+			tally_add(&row->everyone, &more);
+		rc = 0;
+	}
+	return rc;
+}
+
+/* Everyone's samples, and of these what the first n rows have. */
+static int load_everyone(struct trace *t, size_t n, struct weft_err *err)
+{
+	int64_t *ids = calloc(n + 1, sizeof(*ids));
+	int rc = ids ? 0 : no_memory(err);
+
+	for (size_t i = 0; !rc && i < n; i++)
+		ids[i] = t->rows[i].stack_id;
+	if (!rc)
+		rc = stacks_need_alike(t->stacks, t->report.db, ids, n, err);
+	free(ids);
 	if (rc)
 		return rc;
-	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		/* Rows come by stack: of several processes, one after another.
-		 */
-		id = sqlite3_column_int64(stmt, 0);
-		if (id != key.stack_id) {
-			is_needed = stacks_is_needed(t->stacks, id);
-			if (is_needed)
-				key.text = stacks_text_key(t->stacks, id);
-		}
-		key.stack_id = id;
-		key.everyone =
-			tally_of_shape((uint64_t)sqlite3_column_int64(stmt, 1),
-				       (uint64_t)sqlite3_column_int64(stmt, 2));
-		tally_add(&t->everyone, &key.everyone);
-		row = is_needed ? bsearch(&key, t->rows, t->n_rows, sizeof(key),
-					  compare_texts)
-				: NULL;
-		if (row)
-			tally_add(&row->everyone, &key.everyone);
-	}
+	qsort(t->rows, n, sizeof(*t->rows), compare_texts);
+	for (size_t i = 0; !rc && i < t->report.range.n_parts; i++)
+		rc = t->report.range.is_whole ? seek_everyone(t, i, n, err)
+					      : scan_everyone(t, i, n, err);
+	if (!rc && t->report.range.is_whole)
+		rc = sum_everyone(t, n, err);
+	qsort(t->rows, n, sizeof(*t->rows), compare_here);
 	return rc;
 }
 
@@ -532,14 +618,11 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 	if (rc || t->here.count == 0)
 		return rc;
 	merge(t);
-	rc = stacks_need_alike(t->stacks, t->report.db, err);
-	for (i = 0; !rc && i < n_parts; i++)
-		rc = load_everyone(t, i, err);
-	if (rc)
-		return rc;
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_here);
 	*n = opts->rows && opts->rows < t->n_rows ? opts->rows : t->n_rows;
-	rc = find_texts(t, *n, err);
+	rc = load_everyone(t, *n, err);
+	if (!rc)
+		rc = find_texts(t, *n, err);
 	if (!rc)
 		rc = sequence_load(&t->sequence, &t->report, t->id, 0,
 				   opts->rows, err);

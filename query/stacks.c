@@ -29,7 +29,8 @@ void stacks_free(struct stacks *s)
 	free(s->nodes.rows);
 	free(s->stacks.rows);
 	free(s->slots);
-	free(s->node_slots);
+	free(s->node_slots.at);
+	free(s->stack_slots.at);
 	free(s->sums);
 	free(s->rows);
 	free(s);

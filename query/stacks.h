@@ -51,16 +51,20 @@ void stacks_free(struct stacks *s);
  * The same for who asks for a few stacks only, by their names: of the others
  * the tree is not read. Of those that it does not say it needs names and keys
  * are not to be asked for, and nothing can be summed. stacks_need() makes one
- * known; stacks_need_alike() all others that read the same as one of these, and
+ * known; stacks_need_alike() all that read the same as one of n that are, and
  * some more: stacks_text_key() tells.
  */
 int stacks_load_few(struct stacks **out, struct db *db,
 		    struct weft_err *err) MUST_CHECK;
 int stacks_need(struct stacks *s, struct db *db, int64_t stack_id,
 		struct weft_err *err) MUST_CHECK;
-int stacks_need_alike(struct stacks *s, struct db *db,
-		      struct weft_err *err) MUST_CHECK;
+int stacks_need_alike(struct stacks *s, struct db *db, const int64_t *ids,
+		      size_t n, struct weft_err *err) MUST_CHECK;
 bool stacks_is_needed(const struct stacks *s, int64_t stack_id);
+
+/* Go through those that are known, from at = 0 on, in no order: its id, and the
+ * next at; 0: there are no more. */
+size_t stacks_next_needed(const struct stacks *s, size_t at, int64_t *stack_id);
 
 /* Add more to a stack. A stack that the file does not have (damage) is added
  * to the quality's `all` only. */

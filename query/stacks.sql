@@ -6,10 +6,20 @@ SELECT id, parent_id, frame_id FROM stack_node ORDER BY id;
 -- name: stacks_stacks
 SELECT id, status, depth, ended FROM stack ORDER BY id;
 
--- name: stacks_leaves
--- The same with their leaf's node: its parent and frame.
+-- name: stacks_one
+-- A stack with its leaf's node: its parent and frame. The same columns below.
 SELECT k.id, k.status, k.depth, k.ended, n.parent_id, n.frame_id
-FROM stack k LEFT JOIN stack_node n ON n.id = k.id ORDER BY k.id;
+FROM stack k LEFT JOIN stack_node n ON n.id = k.id WHERE k.id = ?1;
+
+-- name: stacks_leaves
+SELECT k.id, k.status, k.depth, k.ended, n.parent_id, n.frame_id
+FROM stack k LEFT JOIN stack_node n ON n.id = k.id;
+
+-- name: stacks_leaves_on
+-- Those whose leaf is on one of the frames ?1, a list in JSON.
+SELECT k.id, k.status, k.depth, k.ended, n.parent_id, n.frame_id
+FROM stack k CROSS JOIN stack_node n ON n.id = k.id
+WHERE n.frame_id IN (SELECT value FROM json_each(?1));
 
 -- name: stacks_node
 SELECT parent_id, frame_id FROM stack_node WHERE id = ?1;

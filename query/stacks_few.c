@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of which only a few are asked for. Of the tree of all stacks the
- * leaves are read, in one pass; from there on a node is sought when somebody
- * needs it, and remembered. A stack is followed towards its root only as long
- * as it reads as one that is needed, so most are left at their leaf.
+ * Stacks of which only a few are asked for. A stack and the nodes of its way to
+ * the root are sought when somebody needs them, and remembered. For those that
+ * read as one that is needed the leaves of all stacks are looked at, in one
+ * pass; a stack is followed towards its root only as long as it reads so.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "query/stacks_inside.h"
@@ -18,12 +20,46 @@ static int no_memory(struct db *db, struct weft_err *err)
 			 db_path(db));
 }
 
+/* Make room for another row, so that half of the slots stay free. */
+static int grow_slots(struct id_slots *slots, const struct array *a,
+		      size_t size)
+{
+	size_t n = slots->n ? 2 * slots->n : 1024;
+	const char *rows = a->rows;
+	uint32_t *grown;
+	int64_t id;
+
+	if (2 * (a->n + 1) <= slots->n)
+		return 0;
+	grown = malloc(n * sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown, 0xff, n * sizeof(*grown));
+	free(slots->at);
+	*slots = (struct id_slots){ grown, n };
+	for (size_t i = 0; i < a->n; i++) {
+		memcpy(&id, rows + i * size, sizeof(id));
+		grown[stacks_slot(slots, a, size, id)] = (uint32_t)i;
+	}
+	return 0;
+}
+
 static int load_leaf(struct stacks *s, sqlite3_stmt *stmt)
 {
-	struct stack *k = stacks_load_stack(s, stmt);
+	struct id_slots *slots = &s->stack_slots;
+	int64_t id = sqlite3_column_int64(stmt, 0);
+	struct stack *k;
+	size_t at;
 
+	if (grow_slots(slots, &s->stacks, sizeof(*k)))
+		return -ENOMEM;
+	at = stacks_slot(slots, &s->stacks, sizeof(*k), id);
+	if (slots->at[at] != NONE)
+		return 0;
+	k = stacks_load_stack(s, stmt);
 	if (!k)
 		return -ENOMEM;
+	slots->at[at] = (uint32_t)(s->stacks.n - 1);
 	k->leaf_parent_id = sqlite3_column_int64(stmt, 4);
 	k->leaf_frame = stacks_find_id(&s->frames, sizeof(struct frame),
 				       sqlite3_column_int64(stmt, 5));
@@ -38,9 +74,10 @@ int stacks_load_few(struct stacks **out, struct db *db, struct weft_err *err)
 	struct stacks *s;
 	int rc = stacks_load_frames(&s, db, err);
 
-	if (!rc)
-		rc = stacks_load_all(s, db, QUERY_SQL_STACKS_LEAVES, load_leaf,
-				     err);
+	if (!rc &&
+	    (grow_slots(&s->stack_slots, &s->stacks, sizeof(struct stack)) ||
+	     grow_slots(&s->node_slots, &s->nodes, sizeof(struct node))))
+		rc = no_memory(db, err);
 	*out = rc ? NULL : s;
 	if (rc)
 		stacks_free(s);
@@ -49,29 +86,7 @@ int stacks_load_few(struct stacks **out, struct db *db, struct weft_err *err)
 
 static size_t slot_of(const struct stacks *s, int64_t id)
 {
-	size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15 >> 20) &
-		    (s->n_node_slots - 1);
-
-	while (s->node_slots[at] != NONE &&
-	       nodes(s)[s->node_slots[at]].id != id)
-		at = (at + 1) & (s->n_node_slots - 1);
-	return at;
-}
-
-static int grow_slots(struct stacks *s)
-{
-	size_t n = s->n_node_slots ? 2 * s->n_node_slots : 4096;
-	uint32_t *slots = malloc(n * sizeof(*slots));
-
-	if (!slots)
-		return -ENOMEM;
-	memset(slots, 0xff, n * sizeof(*slots));
-	free(s->node_slots);
-	s->node_slots = slots;
-	s->n_node_slots = n;
-	for (size_t i = 0; i < s->nodes.n; i++)
-		slots[slot_of(s, nodes(s)[i].id)] = (uint32_t)i;
-	return 0;
+	return stacks_slot(&s->node_slots, &s->nodes, sizeof(struct node), id);
 }
 
 /* The index of a node, made of what the file says of it if new. */
@@ -81,10 +96,10 @@ static int keep_node(struct stacks *s, int64_t id, int64_t parent_id,
 	struct node *n;
 	size_t at;
 
-	if (2 * s->nodes.n >= s->n_node_slots && grow_slots(s))
+	if (grow_slots(&s->node_slots, &s->nodes, sizeof(*n)))
 		return -ENOMEM;
 	at = slot_of(s, id);
-	*out = s->node_slots[at];
+	*out = s->node_slots.at[at];
 	if (*out != NONE)
 		return 0;
 	n = stacks_append(&s->nodes, sizeof(*n));
@@ -96,7 +111,7 @@ static int keep_node(struct stacks *s, int64_t id, int64_t parent_id,
 			    .frame = frame,
 			    .first_child = NONE,
 			    .next_sibling = NONE };
-	*out = s->node_slots[at] = (uint32_t)(s->nodes.n - 1);
+	*out = s->node_slots.at[at] = (uint32_t)(s->nodes.n - 1);
 	return 0;
 }
 
@@ -111,7 +126,7 @@ static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 	*out = nodes(s)[node].parent;
 	if (*out != NONE || id <= 0)
 		return 0;
-	*out = s->node_slots[slot_of(s, id)];
+	*out = s->node_slots.at[slot_of(s, id)];
 	if (*out == NONE) {
 		rc = db_query(db, QUERY_SQL_STACKS_NODE, &stmt, err);
 		if (rc)
@@ -201,57 +216,143 @@ static int follow(struct stacks *s, struct db *db, struct stack *k,
 	return 0;
 }
 
+/* Load one stack, if the file has it. */
+static int load_one(struct stacks *s, struct db *db, int64_t stack_id,
+		    struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_STACKS_ONE, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, stack_id);
+	rc = db_step(db, stmt, err);
+	if (rc > 0)
+		rc = load_leaf(s, stmt) ? no_memory(db, err) : 0;
+	return rc;
+}
+
 int stacks_need(struct stacks *s, struct db *db, int64_t stack_id,
 		struct weft_err *err)
 {
 	struct stack *k = stack_find(s, stack_id);
+	int rc = k ? 0 : load_one(s, db, stack_id, err);
 
+	if (!k && !rc)
+		k = stack_find(s, stack_id);
 	if (!k || k->is_needed)
-		return 0;
+		return rc;
 	if (k->depth)
 		return follow(s, db, k, NULL, err);
 	k->is_needed = true;
 	return 0;
 }
 
-/* The keys of the first 1, 2, ... names of each stack that is needed. */
-static int add_beginnings(const struct stacks *s, struct sums *to)
+/* The keys of the first 1, 2, ... names of each stack. 1: one of them has no
+ * frames; 0: all have. */
+static int add_beginnings(const struct stacks *s, const int64_t *ids, size_t n,
+			  struct sums *to)
 {
-	const struct stack *k = s->stacks.rows;
 	const char *names[STACKS_FRAMES_MAX];
 	const struct tally none = { 0 };
+	int has_none = 0;
 
-	for (size_t i = 0; i < s->stacks.n; i++) {
+	for (size_t i = 0; i < n; i++) {
+		const struct stack *k = stack_find(s, ids[i]);
 		uint64_t key = STRINGS_HASH;
-		size_t n;
+		size_t left;
 
-		if (!k[i].is_needed)
-			continue;
-		for (n = stacks_names(s, k[i].id, names); n-- > 0;) {
-			key = strings_hash(key, names[n]);
+		has_none |= !k || !k->depth;
+		for (left = stacks_names(s, ids[i], names); left-- > 0;) {
+			key = strings_hash(key, names[left]);
 			if (sums_add(to, (int64_t)key, &none, 0, 0))
 				return -ENOMEM;
 		}
 	}
-	return 0;
+	return has_none;
 }
 
-int stacks_need_alike(struct stacks *s, struct db *db, struct weft_err *err)
+/* The ids of the frames that read as one of the beginnings does, as a list in
+ * JSON; owned by the caller. NULL: out of memory. */
+static char *frames_of_beginnings(const struct stacks *s,
+				  const struct sums *beginnings)
 {
-	struct sums beginnings = { 0 };
-	struct stack *k = s->stacks.rows;
-	int rc = 0;
+	struct reading reading;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+	const char *comma = "";
 
-	if (add_beginnings(s, &beginnings))
+	if (!to)
+		return NULL;
+	fputc('[', to);
+	for (uint32_t i = 0; i < s->frames.n; i++) {
+		reading = (struct reading){ .key = STRINGS_HASH };
+		read_frame(s, i, &reading);
+		if (!may_be(&reading, beginnings))
+			continue;
+		fprintf(to, "%s%" PRId64, comma, frames(s)[i].id);
+		comma = ",";
+	}
+	fputc(']', to);
+	if (fclose(to)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* Load the leaves of all stacks, or of those on some frames. */
+static int load_leaves(struct stacks *s, struct db *db,
+		       const struct sums *beginnings, bool all,
+		       struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	char *list;
+	int rc;
+
+	if (all)
+		return stacks_load_all(s, db, QUERY_SQL_STACKS_LEAVES,
+				       load_leaf, err);
+	list = frames_of_beginnings(s, beginnings);
+	if (!list)
+		return no_memory(db, err);
+	rc = db_query(db, QUERY_SQL_STACKS_LEAVES_ON, &stmt, err);
+	if (!rc)
+		sqlite3_bind_text(stmt, 1, list, -1, SQLITE_STATIC);
+	while (!rc && (rc = db_step(db, stmt, err)) > 0)
+		rc = load_leaf(s, stmt) ? no_memory(db, err) : 0;
+	if (!rc)
+		sqlite3_clear_bindings(stmt);
+	free(list);
+	return rc;
+}
+
+int stacks_need_alike(struct stacks *s, struct db *db, const int64_t *ids,
+		      size_t n, struct weft_err *err)
+{
+	struct reading unknown = { .key = STRINGS_HASH };
+	struct sums beginnings = { 0 };
+	int rc = add_beginnings(s, ids, n, &beginnings);
+
+	if (rc < 0) {
 		rc = no_memory(db, err);
+	} else {
+		/* A leaf on a frame that the file lacks is found by no id. */
+		read_frame(s, NONE, &unknown);
+		rc = load_leaves(s, db, &beginnings,
+				 rc || may_be(&unknown, &beginnings), err);
+	}
 	for (size_t i = 0; i < s->stacks.n && !rc; i++) {
-		if (k[i].is_needed)
+		struct stack *k = (struct stack *)s->stacks.rows + i;
+
+		if (k->is_needed)
 			continue;
 		/* What has no frames reads by its status alone. */
-		if (!k[i].depth)
-			k[i].is_needed = true;
+		if (!k->depth)
+			k->is_needed = true;
 		else
-			rc = follow(s, db, &k[i], &beginnings, err);
+			rc = follow(s, db, k, &beginnings, err);
 	}
 	sums_release(&beginnings);
 	return rc;
@@ -262,4 +363,16 @@ bool stacks_is_needed(const struct stacks *s, int64_t stack_id)
 	const struct stack *k = stack_find(s, stack_id);
 
 	return k && k->is_needed;
+}
+
+size_t stacks_next_needed(const struct stacks *s, size_t at, int64_t *stack_id)
+{
+	const struct stack *k = s->stacks.rows;
+
+	while (at < s->stacks.n && !k[at].is_needed)
+		at++;
+	if (at >= s->stacks.n)
+		return 0;
+	*stack_id = k[at].id;
+	return at + 1;
 }

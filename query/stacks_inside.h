@@ -51,6 +51,12 @@ struct array {
 	size_t n, room;
 };
 
+/* A hash of an array's ids, for one whose rows come in any order. */
+struct id_slots {
+	uint32_t *at; /* owned: indexes, NONE where free */
+	size_t n;     /* a power of two; 0: not in use */
+};
+
 struct stacks {
 	struct array nodes, stacks, frames, inlined, labels;
 	uint32_t *slots;         /* owned: hash of labels, NONE where free */
@@ -59,10 +65,7 @@ struct stacks {
 	struct stacks_row *rows; /* owned: per label */
 	struct stacks_quality quality;
 	uint32_t lost_label, not_taken_label;
-	uint32_t *node_slots; /* owned: hash of nodes, NONE where free; of
-				 stacks_load_few(), whose nodes come in any
-				 order */
-	size_t n_node_slots;  /* a power of two */
+	struct id_slots node_slots, stack_slots; /* of stacks_load_few() */
 };
 
 static inline struct node *nodes(const struct stacks *s)
@@ -107,10 +110,33 @@ static inline uint32_t stacks_find_id(const struct array *a, size_t size,
 	return NONE;
 }
 
+/* The slot of an id, free if no row has it. */
+static inline size_t stacks_slot(const struct id_slots *slots,
+				 const struct array *a, size_t size, int64_t id)
+{
+	size_t at = (size_t)((uint64_t)id * 0x9e3779b97f4a7c15 >> 20) &
+		    (slots->n - 1);
+	const char *rows = a->rows;
+	int64_t is;
+
+	for (; slots->at[at] != NONE; at = (at + 1) & (slots->n - 1)) {
+		memcpy(&is, rows + slots->at[at] * size, sizeof(is));
+		if (is == id)
+			break;
+	}
+	return at;
+}
+
 static inline struct stack *stack_find(const struct stacks *s, int64_t id)
 {
-	uint32_t at = stacks_find_id(&s->stacks, sizeof(struct stack), id);
+	const struct id_slots *slots = &s->stack_slots;
+	uint32_t at;
 
+	if (slots->n)
+		at = slots->at[stacks_slot(slots, &s->stacks,
+					   sizeof(struct stack), id)];
+	else
+		at = stacks_find_id(&s->stacks, sizeof(struct stack), id);
 	return at == NONE ? NULL : (struct stack *)s->stacks.rows + at;
 }
 

@@ -11,10 +11,6 @@
 #include "query/flame/flame.h"
 #include "query/strings.h"
 
-enum {
-	MERGE_FROM = 65536 /* rows of a layer */
-};
-
 struct flame_index {
 	uint32_t *slots; /* owned; FLAME_NONE where free */
 	uint64_t *keys;  /* owned; of each row that is in it */
@@ -229,15 +225,8 @@ static int add_self(struct flame_layer *layer, uint32_t node,
 {
 	struct flame_self *grown;
 	size_t room = layer->room ? 2 * layer->room : 16;
-	bool is_full;
 
-	/* Of many requests rows are on the same nodes again and again. */
-	is_full = layer->n == layer->room;
-	if (is_full && layer->n >= MERGE_FROM) {
-		flame_merge(layer);
-		is_full = layer->n > layer->room / 2;
-	}
-	if (is_full) {
+	if (layer->n == layer->room) {
 		grown = reallocarray(layer->rows, room, sizeof(*grown));
 		if (!grown)
 			return -ENOMEM;

@@ -11,6 +11,7 @@ enum {
 	/* Requests that have no sample in a process are passed over, but not
 	 * without end. */
 	LOOK_AT_TIMES = 10,
+	POOL_MERGE_FROM = 65536,         /* rows */
 	STACK_MAX = 4 * FRAMES_DEPTH_MAX /* functions; more are cut off */
 };
 
@@ -213,12 +214,21 @@ static int load_pool(struct flame_load *l, const struct source *s,
 {
 	int layer = flame_add_layer(l->flame), rc = 0;
 	const struct traces *t = &l->traces;
+	size_t most = POOL_MERGE_FROM;
 
 	if (layer < 0)
 		return no_memory(err);
-	for (size_t i = 0; !rc && i < t->n_rows; i++)
+	for (size_t i = 0; !rc && i < t->n_rows; i++) {
+		struct flame_layer *rows = &l->flame->layers[layer];
+
 		if (t->rows[i].sum.tally.count)
 			rc = load_request(l, (size_t)layer, s, i, err);
+		/* Requests are on the same nodes again and again. */
+		if (rows->n > most) {
+			flame_merge(rows);
+			most = 2 * rows->n + POOL_MERGE_FROM;
+		}
+	}
 	if (!rc && l->flame->layers[layer].all.count == 0)
 		rc = weft_fail(err, -ENODATA,
 			       "no request of '%s' with %s has a sample of "

@@ -324,7 +324,13 @@ everyones_share() {
 	INSERT INTO stack SELECT 2000 + id, status, depth + 1, ended FROM stack
 	  WHERE id BETWEEN 901 AND 1899 AND depth;
 	INSERT INTO stack_total SELECT 1, 1, id, id % 89, 0 FROM stack
-	  WHERE id > 900;"
+	  WHERE id > 900;
+	UPDATE ledger_row SET count = count + (
+	  SELECT sum(count) FROM stack_total WHERE stack_id > 900)
+	  WHERE (interval_id, event_id, entry_id) = (
+	    SELECT min(interval_id), 1, e.id FROM ledger_row r
+	      JOIN ledger_entry e ON e.id = r.entry_id
+	     WHERE e.name = 'counted' AND r.event_id = 1);"
 	for id in $A 4bf92f35; do
 		run "$weft" trace "$id" --json
 		expect 0
