@@ -44,6 +44,18 @@ static void log_rate(uint64_t fired, const struct record_opts *opts,
 			share);
 }
 
+static const char *why_none(const struct trigger *event,
+			    const struct pipeline_total *ledger)
+{
+	if (event->kind == TRIGGER_TIMER)
+		return "the targets did not run on the sampled CPUs";
+	if (ledger[WEFT_OPEN_AT_START].count || ledger[WEFT_OPEN_AT_END].count)
+		return "what there was went on all the time (`weft loss` has it)";
+	if (ledger[WEFT_FIRED].count && ledger[WEFT_FILTERED].count)
+		return "none was of the targets, or as was asked for (`weft loss`)";
+	return "it did not happen in the targets";
+}
+
 static void log_event(const struct trigger *event, const char *name,
 		      const struct pipeline_total *ledger)
 {
@@ -59,10 +71,7 @@ static void log_event(const struct trigger *event, const char *name,
 				 ledger[losses[i].entry].count, losses[i].text);
 	if (!ledger[WEFT_COUNTED].count)
 		weft_log(WEFT_WARN, "%s%sno samples: %s", name,
-			 *name ? ": " : "",
-			 event->kind == TRIGGER_TIMER
-				 ? "the targets did not run on the sampled CPUs"
-				 : "it did not happen in the targets");
+			 *name ? ": " : "", why_none(event, ledger));
 }
 
 void summary_log(const struct pipeline_totals *t,

@@ -99,9 +99,42 @@ check "on-cpu: short programs ran as long as times says, within 5 % and 40 ms" \
 	"$(both "$(is $((seen - ran)) -le $((ran / 20 + 40000000)))" \
 	"$(is $((ran - seen)) -le $((ran / 20 + 40000000)))")"
 
+# What a thread went off for is told apart: none of these gave up its CPU unasked.
+"$weft" record -q -e off-cpu --state R -o "$dir/state.db" -- \
+	"$load/blocks" "$dir" 25 >"$dir/truth" 2>"$dir/log" || say <"$dir/log"
+check_ledger "$dir/state.db"
+sums "$dir/state.db" >"$dir/seen"
+say <"$dir/seen"
+check "state: what they slept is not in the counts of preemptions" \
+	"$(is "$(awk 'NR == FNR { truth += $3; next } { seen += $3 }
+		END { print (truth > 0 && seen < truth / 2) }' \
+		"$dir/truth" "$dir/seen")" = 1)"
+check "state: they are filtered, with their time" \
+	"$(is "$(sql "$dir/state.db" "SELECT sum(count) >= 125 AND
+		sum(value) >= $(awk '{ s += $3 } END { printf "%.0f", s * 0.9 }' \
+		"$dir/truth") FROM ledger WHERE entry = 'filtered'")" = 1)"
+
+# Threads that work for a request sleep once in it; before, and between, they
+# wait for work.
+"$weft" record -q -e off-cpu --only-requests --detail 1/1 \
+	-o "$dir/requests.db" -- "$load/requests" 2 60 10 20 >"$dir/truth" \
+	2>"$dir/log" || say <"$dir/log"
+check_ledger "$dir/requests.db"
+sql "$dir/requests.db" "SELECT count(*), count(DISTINCT trace_id), max(value)
+	FROM samples" | say
+check "only-requests: the block of each request is there, and no other's" \
+	"$(is "$(sql "$dir/requests.db" "SELECT count(DISTINCT trace_id) = 120 AND
+		count(trace_id) = count(*) AND max(value) < 1e9 FROM samples")" = 1)"
+check "only-requests: idle threads are filtered, with their time" \
+	"$(is "$(sql "$dir/requests.db" "SELECT sum(value) >= 3e9 FROM ledger
+		WHERE entry = 'filtered'")" = 1)"
+
 background sleep 600
-"$weft" record -q -e off-cpu -p $! -d 1 -o "$dir/open.db"
+"$weft" record -e off-cpu -p $! -d 1 -o "$dir/open.db" 2>"$dir/log"
+say <"$dir/log"
 check_ledger "$dir/open.db"
+check "open: that it went on all the time is said" \
+	"$(grep -c 'no samples: what there was went on all the time' "$dir/log")"
 check "open: a block that began before recording is in the ledger" \
 	"$(is "$(sql "$dir/open.db" "SELECT count = 1 AND value > 0 FROM (
 		SELECT sum(count) AS count, sum(value) AS value FROM ledger
