@@ -236,8 +236,10 @@ static int take_number(struct parser *p, uint64_t *out, bool *is_negative)
 			continue;
 		if (n > UINT64_MAX / scales[i].factor ||
 		    (*is_negative &&
-		     n * scales[i].factor > (uint64_t)INT64_MAX + 1))
-			break;
+		     n * scales[i].factor > (uint64_t)INT64_MAX + 1)) {
+			p->at = from;
+			return wrong(p, "this number is too large");
+		}
 		n *= scales[i].factor;
 		*out = *is_negative ? -n : n;
 		return 0;
