@@ -298,4 +298,35 @@ echo "$often places of libc seen more than once, $several with several names" | 
 check "a place has the same name in each recording" \
 	"$(both "$(is "$often" -gt 3)" "$(is "$several" = 0)")"
 
+# The vDSO has no file; its names are of its image in memory.
+cat >"$dir/clock.c" <<'C'
+#include <time.h>
+int main(void)
+{
+	struct timespec now, start;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while (now.tv_sec < start.tv_sec + 2);
+}
+C
+cc -O2 -o "$dir/clock" "$dir/clock.c"
+"$weft" record -q -U --detail off -o "$dir/vdso.db" -- "$dir/clock"
+sqlite3 -readonly -separator ' ' "$dir/vdso.db" "
+	SELECT ifnull(g.name, '-'), ifnull(g.source, '-'), sum(t.count)
+	FROM stack_total t
+	JOIN process p ON p.id = t.process_id AND p.comm = 'clock'
+	JOIN stack_node n ON n.id = t.stack_id
+	JOIN frame f ON f.id = n.frame_id
+	JOIN binary b ON b.id = f.binary_id AND b.path = '[vdso]'
+	LEFT JOIN frame_function ff ON ff.frame_id = f.id
+	LEFT JOIN function g ON g.id = ff.function_id
+	GROUP BY 1, 2 ORDER BY 3 DESC" >"$dir/vdso"
+say <"$dir/vdso"
+check "code of the vDSO has its names" \
+	"$(awk '{ n += $3 }
+		$1 == "__vdso_clock_gettime" && $2 == "vdso" { named += $3 }
+		END { print (n >= 50 && named >= 0.95 * n) + 0 }' "$dir/vdso")"
+
 live_done
