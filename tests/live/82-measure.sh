@@ -164,12 +164,23 @@ background "$calls" plain 1 1000000000
 	-o "$dir/begin.db" --measure "n = count() @ uprobe:$calls:measured" \
 	2>"$dir/log" || say <"$dir/log"
 kill -KILL $!
-n=$(sql "$dir/begin.db" "SELECT counted FROM metric_loss")
+measured=$(sql "$dir/begin.db" "SELECT counted FROM metric_loss")
 seen=$(sql "$dir/begin.db" "SELECT sum(count) FROM stack_total")
-echo "measured $n, sampled $seen" | say
+echo "measured $measured, sampled $seen" | say
 check "a measure begins with recording: within a twentieth of the event" \
-	"$(both "$(is $((n * 20)) -le $((seen * 21)))" \
-	"$(is $((seen * 20)) -le $((n * 21)))")"
+	"$(both "$(is $((measured * 20)) -le $((seen * 21)))" \
+	"$(is $((seen * 20)) -le $((measured * 21)))")"
+
+# Printed while it runs, each time from 0: no call is in two, or in none.
+"$weft" measure --every 0.1 --clear "count() @ uprobe:$calls:measured" \
+	-- "$calls" plain 2 $((4 * n)) >"$dir/every" 2>"$dir/log" ||
+	say <"$dir/log"
+awk '/^ *[0-9]+$/ { n++; s += $1 } END { print n + 0, s + 0 }' \
+	"$dir/every" >"$dir/prints"
+read -r prints total <"$dir/prints"
+echo "$total of $((8 * n)) calls in $prints prints" | say
+check "--every with --clear: each call is in one of several prints" \
+	"$(both "$(is "$prints" -gt 1)" "$(is "$total" = $((8 * n)))")"
 
 # refused TEXT WORDS
 refused() {
