@@ -48,9 +48,29 @@ plans_of() {
 statements() {
 	plans_of top_stacks_trace trace_processes sequence_trace \
 		sequence_time traces_on_stack traces_lossy trace_text \
-		report_traces
+		report_traces trace_everyone_on stacks_one stacks_node \
+		stacks_leaves_on spans_of_trace spans_root spans_samples \
+		traces_hex pool_samples flame_trace
 	lacks out 'SCAN (sample|sample_sealed|s|trace|stack_node|frame)( |$)'
+	lacks out 'SCAN (span|stack_total)( |$)'
 	golden plans-reports.txt out
+}
+
+# What is of a whole file comes from its sums.
+sums() {
+	plans_of traces_totals top_stacks_whole top_processes_whole \
+		flame_whole trace_everyone ledger_cpus_whole
+	lacks out 'sample'
+	golden plans-sums.txt out
+}
+
+# What needs every sample reads each once, in the order of the file: to seek
+# them by request, or to sort them, takes several times as long.
+passes() {
+	plans_of diff_samples traces_samples top_samples
+	cat out
+	[ "$(grep -cx '.--SCAN sample_sealed' out)" = 3 ]
+	[ "$(wc -l <out)" = 6 ]
 }
 
 # The named questions about a trace, a time, a sample, a stack or a function.
@@ -82,6 +102,8 @@ prepared() {
 
 it "the views seek by trace, time and stack" plans
 it "the reports' statements seek" statements
+it "what is of all samples comes from sums" sums
+it "what needs all samples reads them in the order of the file" passes
 it "the named questions about a trace, a time or a stack seek" questions
 it "every statement can be prepared" prepared
 finish
