@@ -11,7 +11,8 @@ set -eu
 background "$load/jit" grow 300 huge >/dev/null
 jit=$!
 map=/tmp/perf-$jit.map
-trap 'rm -f "$map"; live_end' EXIT
+# It would make its map anew.
+trap 'live_end; rm -f "$map"' EXIT
 wait_for 10 test -s "$map"
 # A hole, then three million functions, then its code's own line again; the
 # program goes on to add lines.
