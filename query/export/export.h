@@ -53,10 +53,11 @@ void export_event_type(const struct export *x, char out[64]);
 const char *export_event_unit(const struct export *x);
 
 /* What a binary is called where formats list mappings. Their addresses are
- * offsets in the file that was mapped, so all begin at 0; they end past all
- * addresses of user space, for any machine that we record. */
+ * offsets in the file that was mapped, so all begin at 0; of what lay in no
+ * file they are those of memory, up to the kernel's, so they end past all of
+ * them. */
 const char *export_mapping_name(const struct frames_binary *b);
-#define EXPORT_MAPPING_LIMIT (UINT64_C(1) << 47)
+#define EXPORT_MAPPING_LIMIT UINT64_MAX
 
 /* An entry of the ledger as a comment: "fired=12". */
 void export_ledger_text(const struct ledger_entry *e, char out[64]);

@@ -205,17 +205,65 @@ while_written() {
 	has out '^cpu-clock of'
 }
 
+# What a writer has committed and not yet moved out of its log: readers see it, and
+# leave file and log as they are. Two that move it would lose rows (SQLite before
+# 3.51.3), so only the writer does.
+log_is_left() {
+	local command
+	recording a
+	sqlite3 a ".dbconfig no_ckpt_on_close on" "PRAGMA journal_mode = WAL;
+		UPDATE event SET name = 'in_the_log';" >journal
+	[ -s a-wal ]
+	sha256sum a a-wal >before
+	for command in top traces "trace $A" loss timeline export flame \
+		"sql @hot_stacks" "diff --slow 50"; do
+		# shellcheck disable=SC2086 # its words
+		run "$weft" $command -i a
+		[ "$status" -eq 0 ] || [ "$status" -eq 4 ]
+		sha256sum -c --quiet before
+	done
+	run "$weft" top a
+	has out '^in_the_log of'
+}
+
+# A byte of each page: its kind, where it goes on, or where its cells are. There is
+# an answer or a sentence, and no half report.
+flipped() {
+	local size at n=0
+	recording a
+	size=$(stat -c %s a)
+	for at in $(seq 0 4096 $((size - 1))); do
+		at=$((at + 12 * (at / 4096 % 3)))
+		cp a b
+		printf '\377' | dd of=b bs=1 seek="$at" conv=notrunc status=none
+		run timeout -s KILL 60 "$weft" top --by stack b
+		case $status in
+		0) ;;
+		1 | 4)
+			n=$((n + 1))
+			[ -s err ]
+			[ ! -s out ]
+			;;
+		*) expect 1 ;;
+		esac
+	done
+	echo "$n refused"
+	[ "$n" -gt 5 ]
+}
+
 it "a file that is no database is refused" text_file
 it "another program's database is refused, and named so" foreign_database
 it "a newer schema is refused, naming both" newer
 it "an older schema is read, and what it lacks is not known" older
 it "so are those in between" between
 it "a damaged file is refused without a half report" damaged
+it "a byte that is another on any page: an answer, or a sentence" flipped
 it "a missing table is an error, not an empty report" table_is_gone
 it "a missing file says how to get one" absent
 it "a file that may not be read gives exit status 3" no_permission
 it "the file is -i, the operand, \$WEFT_DB, then weft.db" defaults
 it "a name that looks like a URI is a name" odd_name
 it "a file left in WAL mode opens in a read-only place" read_only_place
+it "readers leave the log to its writer" log_is_left
 it "a writer in the middle of a transaction is no obstacle" while_written
 finish

@@ -38,6 +38,60 @@ readable() {
 	END
 }
 
+# Names of programs that the format gives a meaning to, and bytes that are no
+# UTF-8, each with 4 frames, with none, and without a stack: every line is still
+# one stack, its last word the count; and where there are escapes, the bytes come
+# back from them.
+comms() {
+	recording weft.db "DELETE FROM stack_total; DELETE FROM stack_count;
+		DELETE FROM sample_sealed;
+		CREATE TEMP TABLE c (id INTEGER PRIMARY KEY, comm);
+		INSERT INTO c VALUES (11, 'a;b'),
+		(12, 'x' || char(10) || 'main 1000000'), (13, 'worker 7'),
+		(14, '[ET_NET 0]'), (15, ''), (16, '  lead'),
+		(17, 'tab' || char(9) || 'here'), (18, '#note'), (19, ' 12'),
+		(20, CAST(x'c3a9c3a9c3a9c3a9c3a9c3a9c3a9c3' AS TEXT)),
+		(21, CAST(x'fffe' AS TEXT)), (22, CAST(x'eda080' AS TEXT)),
+		(23, CAST(x'61c0af' AS TEXT)), (24, '\\x41');
+		INSERT INTO process SELECT id, 1, 900 + id, id, 1, 1, NULL, comm,
+		NULL, NULL, NULL FROM c;
+		INSERT INTO stack VALUES (-64, 'complete', 0, NULL);
+		INSERT INTO stack_total SELECT 1, id, 4, id, id * 10000000 FROM c;
+		INSERT INTO stack_total SELECT 1, id, -64, 100, 1000000000 FROM c;
+		INSERT INTO stack_total SELECT 1, id, -4, 1, 10000000 FROM c;
+		INSERT INTO stack_count SELECT 1, event_id, process_id, stack_id,
+		count, value FROM stack_total"
+	"$weft" export >out
+	"$weft" sql --json "SELECT comm, hex(comm) FROM process
+		WHERE id > 10" >names.json
+	python3 - <<-'END'
+	import json, re
+	lines = open("out", "rb").read().decode("utf-8", "strict").split("\n")
+	assert lines.pop() == ""
+	seen, total = {}, 0
+	for line in lines:
+	    assert line.isprintable() and not re.match(r"[\s#]", line), line
+	    stack, count = line.rsplit(" ", 1)
+	    assert not re.search(r" [\d.]+$", stack), line
+	    comm, *frames = stack.split(";")
+	    assert comm, line
+	    seen.setdefault(comm, []).append((len(frames), int(count)))
+	    total += int(count)
+	assert total == sum(range(11, 25)) + 14 * 101, total
+	assert len(seen) == 14, seen
+	for comm, rows in seen.items():
+	    assert sorted(rows)[:2] == [(1, 1), (1, 100)], (comm, rows)
+	    assert sorted(rows)[2][0] == 4, (comm, rows)
+	for comm in "worker 7", "[ET_NET 0]", "a:b", "[unknown]":
+	    assert comm in seen, comm
+	# a \xNN is a byte, all else is what it is
+	for comm, want in json.load(open("names.json"))["results"][0]["rows"]:
+	    got = re.sub(rb"\\x([0-9a-f]{2})", lambda m:
+	                 bytes([int(m[1], 16)]), comm.encode())
+	    assert got.hex().upper() == want, (comm, want)
+	END
+}
+
 empty() {
 	recording weft.db "DELETE FROM stack_count; DELETE FROM stack_total;"
 	run "$weft" export
@@ -198,6 +252,7 @@ not_measured() {
 
 it "folded stacks are as expected, to a stream and to a file" folded
 it "folded stacks are what readers accept, and add up" readable
+it "whatever a program is called, a line is a stack and its count" comms
 it "an empty export says so with exit status 4" empty
 it "output that cannot be written is an error" bad_output
 it "no database is written over" no_database

@@ -215,6 +215,49 @@ tiny() {
 	tells b.pb.gz.read 'j["sums"]' '[10, 100000000]'
 }
 
+# No user frame, no name, an address beyond 2^63 (SQLite has it as a negative
+# number), counts of 0, the deepest stack that is walked.
+extremes() {
+	recording weft.db "DELETE FROM stack_count; DELETE FROM stack_total;
+		DELETE FROM sample_sealed;
+		INSERT INTO binary VALUES (4, 'unknown', '', NULL, '');
+		INSERT INTO frame (id, binary_id, address, in_kernel) VALUES
+		(20, 4, -10485760, 0), (21, 4, 4096, 0);
+		INSERT INTO stack_node VALUES (20, -32, 20), (21, 20, 21),
+		(22, -33, 6);
+		INSERT INTO stack VALUES (21, 'complete', 2, 'marked'),
+		(22, 'no_user', 1, 'no_user'), (1126, 'complete', 127, 'marked');
+		INSERT INTO stack_node VALUES (1000, -32, 2);
+		WITH RECURSIVE n(i) AS (SELECT 1001 UNION ALL
+		SELECT i + 1 FROM n WHERE i < 1126)
+		INSERT INTO stack_node SELECT i, i - 1, 3 FROM n;
+		CREATE TEMP TABLE t (stack, n);
+		INSERT INTO t VALUES (21, 7), (22, 8), (1126, 9), (4, 0);
+		INSERT INTO stack_total SELECT 1, 1, stack, n, n * 10000000 FROM t;
+		INSERT INTO stack_count SELECT 1, 1, 1, stack, n, n * 10000000
+		FROM t"
+	export_to a.folded
+	tells a.folded.read 'j["count"]' 24
+	has a.folded '^worker;\[unknown\+0xffffffffff600000\];\[unknown\+0x1000\] 7$'
+	has a.folded '^worker;ksys_read_\[k\] 8$'
+	[ "$(awk -F ';' 'NF == 128' a.folded | wc -l)" = 1 ]
+	[ "$(wc -l <a.folded)" = 3 ]
+	export_to a.pb.gz
+	tells a.pb.gz.read 'j["sums"], j["samples"], j["depth"]' \
+		'([24, 240000000], 3, 127)'
+	export_to a.speedscope.json
+	tells a.speedscope.json.read 'j["value"], len(j["deepest"])' \
+		'(240000000, 128)'
+	export_to a.otlp
+	tells a.otlp.read 'sum(p["sum"] for p in j["profiles"])' 24
+	run "$weft" export --format csv
+	expect 0
+	has out '\[unknown\+0xffffffffff600000\]'
+	run "$weft" top
+	expect 0
+	has out ' \[unknown\+0xffffffffff600000\]$'
+}
+
 # Names that would break a line, a terminal or a reader; read_profile.py fails
 # for any control character, and for what is not UTF-8.
 hostile() {
@@ -320,6 +363,8 @@ it "a trace, a process or a stretch of time can be exported" chosen
 it "speedscope has inlined functions and the process as frames" inlined
 it "the format follows the name, and nothing is written over nothing" formats
 it "a file with one stack, and that lost, can be exported" tiny
+it "kernel alone, no names, addresses beyond 2^63, counts of 0, 127 frames" \
+	extremes
 it "no name brings control characters or broken UTF-8 into an export" hostile
 it "odd names of events, damaged weights, endless names" odd
 it "csv and json have the same rows, and the file's sums" rows
