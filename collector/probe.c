@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -46,15 +47,26 @@ on_libbpf(enum libbpf_print_level level, const char *fmt, va_list args)
 
 static int fail_load(int rc, struct weft_err *err)
 {
+	static const char path[] = "/sys/kernel/btf/vmlinux";
+	struct btf *types;
+
 	if (rc == -EPERM || rc == -EACCES)
 		return weft_fail(
 			err, -EPERM,
 			"cannot load the kernel program: %s; it needs CAP_BPF and CAP_PERFMON (or root)",
 			strerror(-rc));
-	if (access("/sys/kernel/btf/vmlinux", R_OK))
+	if (access(path, R_OK))
 		return weft_fail(
 			err, -ENOENT,
-			"cannot load the kernel program: this kernel shows no type information at /sys/kernel/btf/vmlinux (CONFIG_DEBUG_INFO_BTF)");
+			"cannot load the kernel program: this kernel shows no type information at %s (CONFIG_DEBUG_INFO_BTF)",
+			path);
+	types = btf__parse_raw(path);
+	if (!types)
+		return weft_fail(
+			err, -EPROTO,
+			"cannot load the kernel program: the type information at %s is damaged, or newer than libbpf %s understands: use a newer one",
+			path, libbpf_version_string());
+	btf__free(types);
 	return weft_fail(
 		err, rc,
 		"cannot load the kernel program: %s; `weft record -v` shows what the kernel says",

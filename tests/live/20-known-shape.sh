@@ -56,4 +56,25 @@ for hz in 997 4999 9999; do
 	check_ledger "$dir/spin$hz.db"
 done
 
+# A process is all of its threads, a thread is itself.
+background "$load/spin" 600 4 >/dev/null
+pid=$!
+wait_for 60 test -d "/proc/$pid/task" || true
+# shellcheck disable=SC2317
+has_threads() {
+	[ "$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 | wc -l)" -ge 4 ]
+}
+wait_for 60 has_threads || true
+tid=$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 -printf '%f\n' |
+	sort -n | tail -n 1)
+"$weft" record -q -d 1 --detail 1/1 -p "$pid" -o "$dir/pid.db"
+"$weft" record -q -d 1 --detail 1/1 -t "$tid" -o "$dir/tid.db"
+kill "$pid"
+same "-p: samples of all four threads, and of no other process" \
+	"$dir/pid.db" "SELECT count(DISTINCT tid) >= 4, count(DISTINCT pid),
+	max(pid) FROM samples" "1|1|$pid"
+same "-t: samples of that one thread" "$dir/tid.db" \
+	"SELECT count(*) > 0, count(DISTINCT tid), max(tid), max(pid)
+	FROM samples" "1|1|$tid|$pid"
+
 live_done

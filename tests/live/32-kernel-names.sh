@@ -75,4 +75,29 @@ check "one that was there before is named" \
 	"$(is "$(grep -c '^named' "$dir/figures")" = 1)"
 check "and none has another's name" "$(is "$(figure wrong)" = 0)"
 
+# A kernel that hides its addresses, as with kernel.kptr_restrict=2: that is said,
+# its frames have no names, those of programs do.
+if unshare -m true 2>/dev/null; then
+	sed 's/^[0-9a-f]*/0000000000000000/' /proc/kallsyms >"$dir/hidden"
+	cat >"$dir/run.sh" <<-'SH'
+	"$1" 1 >/dev/null
+	dd if=/dev/zero of=/dev/null bs=1 count=500000 2>/dev/null
+	SH
+	# shellcheck disable=SC2016 # the inner shell's words
+	unshare -m sh -c 'mount --bind "$0" /proc/kallsyms && exec "$@"' \
+		"$dir/hidden" "$weft" record -F 1999 -o "$dir/hidden.db" -- \
+		sh "$dir/run.sh" "$load/spin" 2>"$dir/log"
+	say <"$dir/log"
+	check_ledger "$dir/hidden.db"
+	check "hidden addresses: said once, and by which sysctl" \
+		"$(is "$(grep -c kernel.kptr_restrict "$dir/log")" = 1)"
+	same "hidden addresses: no kernel frame has a name, programs have" \
+		"$dir/hidden.db" "SELECT max(f.in_kernel), total(f.in_kernel AND
+		EXISTS (SELECT 1 FROM frame_function ff WHERE ff.frame_id =
+		f.id)), (SELECT count(*) > 0 FROM function WHERE name = 'main')
+		FROM frame f" "1|0.0|1"
+else
+	echo "# skipped: no mount namespace to hide addresses in"
+fi
+
 live_done

@@ -18,12 +18,16 @@ mount -t tmpfs -o size=2M none "$disk" ||
 	live_skip "needs a file system of its own"
 trap 'umount -l "$disk" 2>/dev/null || true; live_end' EXIT
 
-# begin NAME [VARIABLE=VALUE...]: $recorder, which says things in $dir/NAME.err
+# begin NAME [VARIABLE=VALUE...]: $recorder, which says things in $dir/NAME.err;
+# its files cannot be larger than $blocks of 512 bytes
+blocks=unlimited
 begin() {
 	name=$1
 	shift
-	background env "$@" "$weft" record -p $target --interval 0.1 -F 4999 \
-		--detail 1/1 --health "$dir/$name.prom" -o "$disk/$name.db" \
+	# shellcheck disable=SC2016 # the inner shell's words
+	background sh -c 'ulimit -f "$0"; exec "$@"' "$blocks" env "$@" \
+		"$weft" record -p $target --interval 0.1 -F 4999 --detail 1/1 \
+		--health "$dir/$name.prom" -o "$disk/$name.db" \
 		2>"$dir/$name.err"
 	recorder=$!
 }
@@ -94,6 +98,68 @@ check "no_room: it says why" \
 	"$(is "$(grep -c "no space left" "$dir/no_room.err")" -ge 2)"
 rm -f "$disk"/no_room.db*
 mount -o remount,size=256M "$disk"
+
+# A limit of the size of files: the kernel's signal does not end it.
+blocks=2000
+begin small
+blocks=unlimited
+wait_for 120 says small "trying again each second" || true
+kill -INT "$recorder" 2>/dev/null || true
+ended small
+check "small: it says why" \
+	"$(is "$(grep -c "no space left" "$dir/small.err")" -ge 2)"
+rm -f "$disk"/small.db*
+
+# Somebody else's transaction for longer than a write waits for it.
+mkfifo "$dir/hold"
+# lock FILE KIND: until the descriptor 9 is closed; $holder
+lock() {
+	sqlite3 "$1" <"$dir/hold" >"$dir/locked" &
+	holder=$!
+	live_children="$live_children $holder"
+	exec 9>"$dir/hold"
+	echo "BEGIN $2; SELECT 'held';" >&9
+	wait_for 60 grep -q held "$dir/locked"
+}
+unlock() {
+	exec 9>&-
+	wait "$holder" || true
+}
+# Called through wait_for.
+# shellcheck disable=SC2317
+has_intervals() {
+	[ "$(sql "$1" "SELECT count(*) FROM interval")" -ge 3 ]
+}
+begin locked
+wait_for 60 has_intervals "$disk/locked.db" || true
+lock "$disk/locked.db" IMMEDIATE
+check "locked: it says that another program keeps the file locked" \
+	"$(if wait_for 60 says locked "another program keeps it locked"; then
+		echo 1; else echo 0; fi)"
+unlock
+check "locked: it writes again when that has ended" "$(if wait_for 60 \
+	says locked "writing again"; then echo 1; else echo 0; fi)"
+kill -INT "$recorder"
+status=0
+wait "$recorder" || status=$?
+say <"$dir/locked.err"
+check "locked: recording ended as usual" "$(is $status = 0)"
+same "locked: no interval is missing, nothing was discarded" \
+	"$disk/locked.db" "SELECT (SELECT count(*) FROM interval a WHERE id > 1
+	AND NOT EXISTS (SELECT 1 FROM interval b WHERE b.end_ns = a.start_ns)),
+	(SELECT sum(count) FROM ledger WHERE entry IN ('lost_discarded',
+	'lost_counts_discarded'))" "0|0"
+check_ledger "$disk/locked.db"
+lock "$disk/locked.db" EXCLUSIVE
+status=0
+"$weft" record -q --append -d 1 -o "$disk/locked.db" 2>"$dir/append.err" ||
+	status=$?
+unlock
+say <"$dir/append.err"
+check "locked at the start: refused in words (status $status)" \
+	"$(both "$(is $status = 1)" \
+		"$(grep -c "another program keeps it locked" "$dir/append.err")")"
+rm -f "$disk"/locked.db*
 
 # A write that never comes back (tests/fault/crash_at.c).
 stall() {

@@ -62,6 +62,33 @@ check "nothing was written by any of these" \
 refused "too much kernel memory" 1 "lower --max-stacks" \
 	"$weft" record --max-stacks 4194304 -d 1 -o "$dir/x.db"
 
+# hidden BEHIND FILE: weft record where FILE is seen in the place of BEHIND
+if unshare -m true 2>/dev/null; then
+	cat >"$dir/hidden" <<-'SH'
+	mount --bind "$2" "$1" && shift 2 && exec "$@"
+	SH
+	btf=/sys/kernel/btf/vmlinux
+	: >"$dir/empty"
+	head -c 5000 $btf >"$dir/cut"
+	for name in empty cut; do
+		refused "type information that is $name" 1 "$btf is damaged" \
+			unshare -m sh "$dir/hidden" $btf "$dir/$name" \
+			"$weft" record -d 1 -o "$dir/x.db"
+	done
+	mkdir "$dir/none"
+	refused "type information that is not there" 1 "CONFIG_DEBUG_INFO_BTF" \
+		unshare -m sh "$dir/hidden" /sys/kernel/btf "$dir/none" \
+		"$weft" record -d 1 -o "$dir/x.db"
+	echo 5000 >"$dir/rate"
+	refused "a rate above a limit that somebody lowered" 2 \
+		"-F 9999 is above the kernel's limit of 5000 Hz" \
+		unshare -m sh "$dir/hidden" \
+		/proc/sys/kernel/perf_event_max_sample_rate "$dir/rate" \
+		"$weft" record -F 9999 -d 1 -o "$dir/x.db"
+else
+	echo "# skipped: no mount namespace to hide the kernel's files in"
+fi
+
 refused "an output directory that is not there" 1 "$dir/no/such" \
 	"$weft" record -d 1 -o "$dir/no/such/file.db"
 mkdir "$dir/readonly"

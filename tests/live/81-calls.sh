@@ -9,6 +9,12 @@ set -eu
 . "$(dirname "$0")/live.sh"
 calls=${CALLS:-40000}
 
+# Called through wait_for.
+# shellcheck disable=SC2317
+has_interval() {
+	[ "$(sql "$db" "SELECT count(*) FROM interval")" -gt 0 ]
+}
+
 "$weft" record -q -e "uprobe:$load/called:counted_call,stacks=1/100,name=call" \
 	-e "usdt:$load/called:weft:call,stacks=1/50,name=probe" \
 	-o "$dir/calls.db" -- "$load/called" "$calls" >"$dir/truth" \
@@ -47,6 +53,33 @@ check "detail weighs what both choices make of it" \
 	"$(is "$(sql "$dir/calls.db" "SELECT count(*) > 0 AND
 		total(abs(weight - 1000) > 1) = 0 FROM samples
 		WHERE event = 'call'")" = 1)"
+
+# While the maps are drained twenty times a second: no call is lost, none counted
+# twice. Of 40 depths each is a stack, until the tables are there also cut ones.
+"$weft" record -q -e "uprobe:$load/calls:nested" --interval 0.05 \
+	-o "$dir/drained.db" -- "$load/calls" nested 4000 40 2>"$dir/log" ||
+	say <"$dir/log"
+check_ledger "$dir/drained.db"
+same "drained: 40 times 4000 calls, over many intervals" "$dir/drained.db" \
+	"SELECT sum(n), count(*) >= 40, max(n) FILTER
+	(WHERE status = 'complete') <= 4000, (SELECT
+	count(DISTINCT interval_id) > 3 FROM stack_count) FROM
+	(SELECT s.status, sum(count) AS n FROM stack_total
+	JOIN stack s ON s.id = stack_id GROUP BY s.id)" "160000|1|1|1"
+
+# However recording ends, right after the last of the calls: all are there.
+for name in INT TERM HUP; do
+	db="$dir/$name.db"
+	background "$weft" record -q -e "uprobe:$load/called:counted_call" \
+		--interval 0.5 -a -o "$db"
+	recorder=$!
+	wait_for 60 has_interval || true
+	"$load/called" 10000 >/dev/null
+	kill -"$name" "$recorder"
+	wait "$recorder" || true
+	same "SIG$name right after 10,000 calls: 10,000 are stored" "$db" \
+		"SELECT sum(count) FROM stack_total" 10000
+done
 
 # A counter of the kernel's, and a tracepoint: due by the kernel's own count.
 "$weft" record -q -e page-faults -e tracepoint:sched:sched_process_exec \
