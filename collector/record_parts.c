@@ -50,6 +50,39 @@ static int plan_measures(struct record_parts *p, struct weft_err *err)
 	return rc;
 }
 
+/* The first CPU of a that is not in b; -1: there is none. */
+static int missing_cpu(const struct cpu_list *a, const struct cpu_list *b)
+{
+	for (uint32_t i = 0, k = 0; i < a->n; i++) {
+		while (k < b->n && b->cpu[k] < a->cpu[i])
+			k++;
+		if (k == b->n || b->cpu[k] != a->cpu[i])
+			return (int)a->cpu[i];
+	}
+	return -1;
+}
+
+void record_parts_watch_cpus(struct record_parts *p)
+{
+	struct weft_err err = { 0 };
+	struct cpu_list online;
+	int gone, came = -1;
+
+	if (p->warned_of_cpus || cpu_list_online(&online, &err))
+		return;
+	gone = missing_cpu(&p->cpus, &online);
+	if (!p->opts->cpus.n)
+		came = missing_cpu(&online, &p->cpus);
+	if (gone < 0 && came < 0)
+		return;
+	weft_log(
+		WEFT_WARN,
+		"CPU %d %s: what runs on it from now on is not recorded; begin a new recording once CPUs stay",
+		gone < 0 ? came : gone,
+		gone < 0 ? "came online" : "went offline");
+	p->warned_of_cpus = true;
+}
+
 /* The CPUs that -C names, if they are online; else all that are. */
 static int choose_cpus(struct record_parts *p, struct weft_err *err)
 {

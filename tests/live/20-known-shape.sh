@@ -56,6 +56,32 @@ for hz in 997 4999 9999; do
 	check_ledger "$dir/spin$hz.db"
 done
 
+# A CPU that goes: that is said. The kernel's list alone changes, in a mount
+# namespace, so that others keep their CPUs.
+if [ "$(nproc)" -gt 1 ] && unshare -m true 2>/dev/null; then
+	online=/sys/devices/system/cpu/online
+	cp $online "$dir/online"
+	# shellcheck disable=SC2016 # the inner shell's words
+	background unshare -m sh -c 'mount --bind "$1" "$2" && shift 2 &&
+		exec "$@"' sh "$dir/online" $online \
+		"$weft" record --interval 0.2 -o "$dir/cpus.db" 2>"$dir/cpus"
+	recorder=$!
+	wait_for 60 test -s "$dir/cpus.db" || true
+	sleep 1
+	before=$(grep -c offline "$dir/cpus" || true)
+	echo 0 >"$dir/online"
+	wait_for 60 grep -q offline "$dir/cpus" || true
+	sleep 1
+	kill -INT "$recorder"
+	wait "$recorder" || true
+	say <"$dir/cpus"
+	check "a CPU that goes offline is told of, once" \
+		"$(both "$(is "$before" = 0)" \
+			"$(is "$(grep -c 'CPU 1 went offline' "$dir/cpus")" = 1)")"
+else
+	echo "# skipped: no second CPU, or no mount namespace"
+fi
+
 # A process is all of its threads, a thread is itself.
 background "$load/spin" 600 4 >/dev/null
 pid=$!
