@@ -56,6 +56,13 @@ for hz in 997 4999 9999; do
 	check_ledger "$dir/spin$hz.db"
 done
 
+# Nothing to see is no empty answer.
+background sleep 600
+"$weft" record -d 0.5 -p $! -o "$dir/idle.db" 2>"$dir/log"
+say <"$dir/log"
+check "a target that sleeps: it is said that there are no samples, and why" \
+	"$(is "$(grep -c 'no samples: the targets did not run' "$dir/log")" = 1)"
+
 # A CPU that goes: that is said. The kernel's list alone changes, in a mount
 # namespace, so that others keep their CPUs.
 if [ "$(nproc)" -gt 1 ] && unshare -m true 2>/dev/null; then
