@@ -30,14 +30,17 @@ SELECT
   f.id,
   ifnull(n.name || iif(f.in_kernel, '_[k]', ''),
          (SELECT t.name FROM frame_text t WHERE t.frame_id = f.id)),
-  b.path, n.source
+  b.path,
+  ifnull(n.source, (
+    SELECT named.source
+      FROM frame_function ff JOIN function named ON named.id = ff.function_id
+     WHERE ff.frame_id = f.id
+     ORDER BY ff.inline_depth LIMIT 1))
 FROM frame f
 JOIN binary b ON b.id = f.binary_id
-LEFT JOIN function n ON n.id = (
-  SELECT ff.function_id
-    FROM frame_function ff JOIN function named ON named.id = ff.function_id
-   WHERE ff.frame_id = f.id
-   ORDER BY ff.inline_depth LIMIT 1)
+LEFT JOIN frame_function innermost
+  ON innermost.frame_id = f.id AND innermost.inline_depth = 0
+LEFT JOIN function n ON n.id = innermost.function_id
 ORDER BY f.id;
 
 -- name: stacks_inlined
