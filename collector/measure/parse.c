@@ -256,12 +256,14 @@ static int take_signed(struct parser *p, int64_t *out)
 	uint64_t n;
 	int rc = take_number(p, &n, &is_negative);
 
-	if (!rc && !is_negative && n > INT64_MAX) {
+	if (rc)
+		return rc;
+	if (!is_negative && n > INT64_MAX) {
 		p->at = from;
 		return wrong(p, "this number is too large");
 	}
 	*out = (int64_t)n;
-	return rc;
+	return 0;
 }
 
 uint64_t measure_linear_buckets(const struct measure *m)
@@ -457,6 +459,12 @@ static int split_probe(struct parser *p, struct measure *m)
 		*rest++ = '\0';
 	while (kind < MEASURE_PROBE_KINDS && strcmp(kinds[kind], copy))
 		kind++;
+	if (!strcmp(copy, "kprobe") || !strcmp(copy, "kretprobe"))
+		return weft_fail(p->err, -EINVAL,
+				 "measure: '%s' is of events, not of measures: "
+				 "count calls with `weft record -e %s`, or "
+				 "measure a tracepoint",
+				 m->probe_text, m->probe_text);
 	if (kind == MEASURE_PROBE_KINDS)
 		return unknown(p, "kind of probe", copy, kinds,
 			       "tracepoint:CATEGORY:NAME, uprobe:PATH:SYMBOL, "

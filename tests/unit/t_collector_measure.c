@@ -149,6 +149,7 @@ static const char *const refused[][2] = {
 	{ "count()" READ " if pid > -9223372036854775809", "too large" },
 	{ "lhist(args.count, 0, 9999999999999G, 1)" READ, "too large" },
 	{ "count()", "expected 'by KEY' or '@ PROBE', at its end" },
+	{ "count() @ kprobe:vfs_read", "is of events, not of measures" },
 	{ "count() @", "expected a probe" },
 	{ "count() @ uprob:/a:b", "did you mean 'uprobe'?" },
 	{ "count() @ tracepoint:sched", "must be tracepoint:CATEGORY:NAME" },
