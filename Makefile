@@ -189,6 +189,11 @@ check-lint:
 	$(Q)$(MAKE) --no-print-directory DEV=1 CC=clang B=build/dev-clang tests
 	$(Q)tools/lint.sh
 
+# What clang-tidy finds.
+check-analysis: all
+	$(Q)tools/setup.sh lint
+	$(Q)WEFT_BUILD=$(B) tools/analyse.sh
+
 # Hours: many kills, long attribution, all ways to build the known chains. Writes
 # docs/reliability.md.
 check-long: check
@@ -232,8 +237,8 @@ bench-smoke:
 clean:
 	rm -rf build
 
-.PHONY: all known tests check check-asan check-user check-lint check-long \
-	check-interop bench bench-smoke clean
+.PHONY: all known tests check check-asan check-user check-lint check-analysis \
+	check-long check-interop bench bench-smoke clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -98,13 +98,10 @@ int ledger_add_kernel(struct batch *b, uint32_t event,
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; i < WEFT_KERNEL_ENTRIES && !rc; i++) {
-		if (i >= WEFT_CONTEXT_OK + WEFT_CTX_COUNT &&
-		    i <= WEFT_CONTEXT_LAST)
-			continue; /* reserved: no such status yet */
+	/* The last of them are reserved: there are no such statuses yet. */
+	for (uint32_t i = 0; i < WEFT_CONTEXT_OK + WEFT_CTX_COUNT && !rc; i++)
 		rc = batch_ledger(b, event, i, kernel->entry[i].count,
 				  kernel->entry[i].value);
-	}
 	for (uint32_t i = WEFT_KERNEL_ENTRIES; i < LEDGER_ENTRIES && !rc; i++)
 		rc = i == LEDGER_THROTTLED
 			     ? batch_ledger_unmeasured(b, event, i)

@@ -329,22 +329,26 @@ static int draw(const struct report *r, const struct counts *c,
 	return rc;
 }
 
+/* How long a request took, or ran; -1: not known. */
+static double length_of(const struct traces *t, const struct traces_row *row,
+			bool of_cpu)
+{
+	if (of_cpu)
+		return row->sum.tally.count ? row->sum.tally.estimate : -1;
+	return t->has_spans ? (double)row->root->duration_ns
+			    : (double)traces_extent_ns(row);
+}
+
 static void count_requests(struct counts *c, const struct traces *t,
 			   bool of_cpu)
 {
-	const struct traces_row *row;
+	double ns;
 	size_t i;
 
 	for (i = 0; i < t->n_rows; i++) {
-		row = &t->rows[i];
-		if (of_cpu && row->sum.tally.count)
-			add_value(c, row->sum.tally.estimate, 1);
-		else if (of_cpu)
-			c->unknown++;
-		else if (row->root->duration_ns >= 0 && t->has_spans)
-			add_value(c, (double)row->root->duration_ns, 1);
-		else if (!t->has_spans)
-			add_value(c, (double)traces_extent_ns(row), 1);
+		ns = length_of(t, &t->rows[i], of_cpu);
+		if (ns >= 0)
+			add_value(c, ns, 1);
 		else
 			c->unknown++;
 	}

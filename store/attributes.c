@@ -57,7 +57,7 @@ int attributes_write(struct store *st, const struct store_batch *b,
 		     const struct interned *in, int64_t first_sample,
 		     struct weft_err *err)
 {
-	sqlite3_stmt *of_sample, *of_process;
+	sqlite3_stmt *of_sample, *of_process = NULL;
 	size_t i;
 	int rc;
 

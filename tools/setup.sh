@@ -34,7 +34,7 @@ interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	libdevel-nytprof-perl libxml2-utils"
 	# Debian's node has npm in a package of its own, others' brings it along.
 	command -v npm >/dev/null || want="$want npm" ;;
-lint) want="$core clang-format shellcheck" ;;
+lint) want="$core clang-format clang-tidy shellcheck" ;;
 *)
 	echo "setup.sh: unknown set '$1'; use none, bench, bench-smoke, interop or lint" >&2
 	exit 2

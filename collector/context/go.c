@@ -141,7 +141,7 @@ int context_go_version(const struct elf_file *file,
 		       char out[CONTEXT_GO_VERSION_MAX])
 {
 	uint8_t bytes[INFO_READ];
-	uint64_t pointer, size;
+	uint64_t pointer = 0, size;
 	GElf_Shdr section;
 	int rc;
 

@@ -143,7 +143,7 @@ static size_t undo_escapes(char *path)
 	for (const char *from = path; *from; to++) {
 		bool is_newline = !strncmp(from, "\\012", 4);
 
-		*to = is_newline ? '\n' : *from;
+		*to = (char)(is_newline ? '\n' : *from);
 		from += is_newline ? 4 : 1;
 	}
 	*to = '\0';

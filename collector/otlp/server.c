@@ -83,9 +83,10 @@ bool otlp_server_is_address(const char *address)
 {
 	struct addrinfo *found = parse_address(address);
 
-	if (found)
-		freeaddrinfo(found);
-	return found;
+	if (!found)
+		return false;
+	freeaddrinfo(found);
+	return true;
 }
 
 static int listen_at(const char *address, struct weft_err *err)

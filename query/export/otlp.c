@@ -312,12 +312,11 @@ static int finish_process(struct otlp *o, struct weft_err *err)
 		return rc;
 	if (o->form == PROFILE_DETAIL)
 		rc = write_detail(o, err);
-	else if (pack_scope(o, &o->party.shape))
+	else if (pack_scope(o, &o->party.shape) ||
+		 (o->x->detail && keep_waiting(o)))
 		rc = export_no_memory(o->x, err);
 	else if (!o->x->detail)
 		rc = write_party(o, &o->party, NULL, err);
-	else if (keep_waiting(o))
-		rc = export_no_memory(o->x, err);
 	release_party(&o->party);
 	o->samples.size = 0;
 	return rc;

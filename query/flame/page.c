@@ -109,7 +109,7 @@ static void put_tree(struct page *p)
 	put_binaries(p);
 	if (list_begin(p)) {
 		for (i = 0; i < f->n_frames; i++)
-			fprintf(p->list, "%u ", f->frames[i].kind);
+			fprintf(p->list, "%d ", (int)f->frames[i].kind);
 		list_end(p, "frame_kinds");
 	}
 	if (list_begin(p)) {

@@ -1,0 +1,21 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+#
+# Look for mistakes in the programs' C without running it, by clang-tidy with
+# .clang-tidy. Needs what `make` generates. Files in the arguments, else all.
+set -eu
+cd "$(dirname "$0")/.."
+build=${WEFT_BUILD:-build}
+failed=0
+# shellcheck disable=SC2046 # no name of ours has a space
+[ $# -gt 0 ] || set -- $(git ls-files 'store/*.c' 'collector/*.c' \
+	'query/*.c' 'tools/*.c')
+
+# shellcheck disable=SC2016 # the inner shell's words
+printf '%s\n' "$@" | xargs -P "$(nproc)" -n 4 sh -c '
+	build=$1
+	shift
+	clang-tidy --quiet "$@" -- -std=c11 -D_GNU_SOURCE -I. -I"$build" \
+		-Itools/publisher 2>/dev/null' sh "$build" || failed=1
+
+exit $failed
