@@ -225,7 +225,7 @@ static void fill_row(struct reaper *r, uint64_t end_ns, uint64_t self_cpu_ns,
 int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 		struct raw_interval *raw, struct weft_err *err)
 {
-	uint64_t end_ns;
+	uint64_t end_ns, swapped_ns;
 	uint32_t epoch;
 	int rc;
 
@@ -235,6 +235,7 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	measures_turn(r->measures, probe_epoch(r->probe) + 1);
 	end_ns = clock_boot_ns();
 	rc = probe_swap(r->probe, &epoch, err);
+	swapped_ns = clock_boot_ns();
 	if (!rc)
 		rc = take_ledgers(r, raw, epoch, err);
 	if (rc)
@@ -244,8 +245,10 @@ int reaper_turn(struct reaper *r, uint64_t self_cpu_ns,
 	r->harvest[epoch % WEFT_EPOCHS] = (struct harvest){ 0 };
 	raw->measured = r->measured[epoch % WEFT_EPOCHS];
 	r->measured[epoch % WEFT_EPOCHS] = (struct measure_harvest){ 0 };
+	/* Held up by the machine, the swap may come late: until then samples
+	 * came, and what was mapped meanwhile may be what they hit. */
 	raw->harvest.start_ns = r->interval_ns;
-	raw->harvest.end_ns = end_ns;
+	raw->harvest.end_ns = swapped_ns;
 	rc = probe_drain(r->probe, epoch, &raw->harvest.shape, err);
 	if (!rc && shape_read_values(&raw->harvest.shape,
 				     probe_shape_values_fd(r->probe)))

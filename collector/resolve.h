@@ -24,7 +24,7 @@ struct sample_attributes {
 
 /* What came out of the kernel for one epoch. */
 struct harvest {
-	uint64_t start_ns, end_ns; /* boot */
+	uint64_t start_ns, end_ns; /* boot; its samples came between them */
 	struct shape shape;
 	struct weft_sample *samples; /* owned */
 	size_t n_samples, samples_room;

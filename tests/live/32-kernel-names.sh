@@ -62,6 +62,18 @@ check "many in one interval: none has another's name" \
 check "and they were seen" \
 	"$(is "$(($(figure right) + $(figure unnamed)))" -gt 300)"
 
+# The recorder is held up between reading the clock and ending the interval:
+# what was loaded meanwhile is counted in it.
+LATE_MS=500 LD_PRELOAD="$WEFT_BUILD/fault/late.so" "$weft" record -q -F 499 \
+	--interval 0.3 -o "$dir/late.db" -- "$load/bpf_spin" 200 \
+	spin_a spin_b spin_c spin_a spin_b spin_c spin_a spin_b >"$dir/addresses"
+check_ledger "$dir/late.db"
+figures "$dir/late.db" >"$dir/figures"
+say <"$dir/figures"
+check "ended late: none has another's name" "$(is "$(figure wrong)" = 0)"
+check "and they were seen" \
+	"$(is "$(($(figure right) + $(figure unnamed)))" -gt 300)"
+
 # One that was there before weft.
 "$load/bpf_spin" 60000 spin_a >"$dir/addresses" &
 live_children="$live_children $!"
