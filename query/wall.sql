@@ -36,7 +36,8 @@ GROUP BY e.id;
 -- ns. Such a part begins and ends where a look at the thread noticed, or with
 -- the run; it is the root span that says when (?6 begin, ?7 end, Unix). It is
 -- believed for two periods of the timer; for longer where all looks were
--- stored, and none says otherwise. And the run must have gone on there.
+-- stored, and none says otherwise. And the run must have gone on there, for
+-- another: what another span of the request had counts already.
 WITH part AS (
   SELECT s.thread_id, s.event_id, s.time_ns - s.value AS from_ns,
          s.time_ns AS until_ns, ?6 - i.clock_offset_ns AS begin_ns,
@@ -58,6 +59,7 @@ SELECT ifnull((
      AND (begin_ns > from_ns OR EXISTS (
        SELECT 1 FROM sample before
         WHERE before.time_ns = part.from_ns
+          AND before.trace IS NOT ?5
           AND before.thread_id = part.thread_id
           AND before.event_id = part.event_id
           AND before.time_ns - before.value <= part.begin_ns))
@@ -73,6 +75,7 @@ SELECT ifnull((
      AND (end_ns < until_ns OR EXISTS (
        SELECT 1 FROM sample after
         WHERE after.time_ns BETWEEN part.end_ns AND part.until_ns + 1000000000
+          AND after.trace IS NOT ?5
           AND after.thread_id = part.thread_id
           AND after.event_id = part.event_id
           AND after.time_ns - after.value = part.until_ns))

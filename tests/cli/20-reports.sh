@@ -453,7 +453,21 @@ wall_ends_with_the_span() {
 	local look="INSERT INTO sample_sealed VALUES
 		(103, 1, 1, 5420000000, 0, 2, 4, 10000000, 1.0, 9, NULL, NULL, 0, 2);"
 
+	# A run is cut where the span changes, too: no time counts twice.
+	local spans="UPDATE sample_sealed SET (time_ns, value) =
+		(5390000000, 82000000) WHERE id = 102;
+		INSERT INTO sample_sealed VALUES
+		(104, 1, 2, 5407000000, 0, 2, 4, 17000000, 1.0, 9, NULL, NULL, 0, 2);"
+	local first="UPDATE sample_sealed SET (time_ns, value) =
+		(5290000000, 90000000) WHERE id = 101;
+		UPDATE sample_sealed SET (time_ns, value) =
+		(5310000000, 20000000) WHERE id = 102;
+		INSERT INTO sample_sealed VALUES
+		(104, 1, 2, 5407000000, 0, 2, 4, 97000000, 1.0, 9, NULL, NULL, 0, 2);"
+
 	[ "$(wall_of "")" = 100 ]
+	[ "$(wall_of "$spans")" = 100 ]
+	[ "$(wall_of "$first")" = 100 ]
 	# The thread came to its CPU only then.
 	[ "$(wall_of "DELETE FROM sample_sealed WHERE id = 101;")" = 92 ]
 	# More than two periods too late, and there were no looks to be stored; or
