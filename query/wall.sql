@@ -37,7 +37,8 @@ GROUP BY e.id;
 -- the run; it is the root span that says when (?6 begin, ?7 end, Unix). It is
 -- believed for two periods of the timer; for longer where all looks were
 -- stored, and none says otherwise. And the run must have gone on there, for
--- another: what another span of the request had counts already.
+-- another: what another span of the request had counts already. Its own parts
+-- are asked first: in a file that is not closed each look for others' is long.
 WITH part AS (
   SELECT s.thread_id, s.event_id, s.time_ns - s.value AS from_ns,
          s.time_ns AS until_ns, ?6 - i.clock_offset_ns AS begin_ns,
@@ -56,10 +57,13 @@ WITH part AS (
 SELECT ifnull((
   SELECT sum(from_ns - begin_ns) FROM part
    WHERE begin_ns < until_ns
-     AND (begin_ns > from_ns OR EXISTS (
+     AND (begin_ns > from_ns OR NOT EXISTS (
+       SELECT 1 FROM part own
+        WHERE own.thread_id = part.thread_id
+          AND own.until_ns > part.begin_ns AND own.until_ns <= part.from_ns)
+       AND EXISTS (
        SELECT 1 FROM sample before
-        WHERE before.time_ns = part.from_ns
-          AND before.trace IS NOT ?5
+        WHERE before.time_ns = part.from_ns AND before.trace IS NOT ?5
           AND before.thread_id = part.thread_id
           AND before.event_id = part.event_id
           AND before.time_ns - before.value <= part.begin_ns))
@@ -72,11 +76,14 @@ SELECT ifnull((
   + ifnull((
   SELECT sum(end_ns - until_ns) FROM part
    WHERE end_ns > from_ns
-     AND (end_ns < until_ns OR EXISTS (
+     AND (end_ns < until_ns OR NOT EXISTS (
+       SELECT 1 FROM part own
+        WHERE own.thread_id = part.thread_id
+          AND own.from_ns < part.end_ns AND own.from_ns >= part.until_ns)
+       AND EXISTS (
        SELECT 1 FROM sample after
         WHERE after.time_ns BETWEEN part.end_ns AND part.until_ns + 1000000000
-          AND after.trace IS NOT ?5
-          AND after.thread_id = part.thread_id
+          AND after.trace IS NOT ?5 AND after.thread_id = part.thread_id
           AND after.event_id = part.event_id
           AND after.time_ns - after.value = part.until_ns))
      AND (abs(end_ns - until_ns) <= near OR has_all_looks AND NOT EXISTS (

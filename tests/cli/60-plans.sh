@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Questions by trace, time and stack seek an index; nothing of them scans the
-# shellcheck disable=SC2317 # functions are called through `it`
 # samples. The plans themselves are golden: a difference is for a reviewer.
+# shellcheck disable=SC2317 # functions are called through `it`
 # shellcheck source=tests/lib.sh
 . "$(dirname "$0")/../lib.sh"
 
@@ -50,7 +50,7 @@ statements() {
 		sequence_time traces_on_stack traces_lossy trace_text \
 		report_traces trace_everyone_on stacks_one stacks_node \
 		stacks_leaves_on spans_of_trace spans_root spans_samples \
-		traces_hex pool_samples flame_trace
+		traces_hex pool_samples flame_trace wall_parts wall_ends
 	lacks out 'SCAN (sample|sample_sealed|s|trace|stack_node|frame)( |$)'
 	lacks out 'SCAN (span|stack_total)( |$)'
 	golden plans-reports.txt out
