@@ -233,6 +233,16 @@ static int read_any(struct input *in, struct otlp_spans *spans, bool *is_cut)
 	return read_lines(in, spans, is_cut);
 }
 
+/* The gzip around it has no end: zlib gives what there is before, which may
+ * happen to be whole lines. */
+static bool lacks_gzip_end(struct input *in)
+{
+	int code;
+
+	gzerror(in->gz, &code);
+	return code == Z_BUF_ERROR;
+}
+
 static int open_input(struct input *in)
 {
 	int fd = strcmp(in->path, "-") ? open(in->path, O_RDONLY | O_CLOEXEC)
@@ -268,6 +278,7 @@ int otlp_read_file(struct otlp_spans *spans, const char *path,
 		rc = read_proto(&in, spans, is_cut);
 	else
 		rc = read_any(&in, spans, is_cut);
+	*is_cut = *is_cut || (!rc && lacks_gzip_end(&in));
 	gzclose(in.gz);
 	free(in.buffer);
 	if (rc)

@@ -15,8 +15,8 @@ enum otlp_form {
 /*
  * Add what a file holds, gzipped or not; path "-" is standard input. *is_cut:
  * the last line or message is incomplete, as it is where its writer still
- * writes, and was left out. Returns as otlp_read_json(), and what reading the
- * file returned; then nothing was added.
+ * writes, and was left out; or the gzip around it lacks its end. Returns as
+ * otlp_read_json(), and what reading the file returned; then nothing was added.
  */
 int otlp_read_file(struct otlp_spans *spans, const char *path,
 		   enum otlp_form form, bool *is_cut,
