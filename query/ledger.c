@@ -193,9 +193,9 @@ static int add_factor(struct ledger *l, const struct kept *k,
 		      struct weft_err *err)
 {
 	struct ledger_factor *grown = l->factors;
-	int64_t stored = k->stored + k->expired;
+	double stored = (double)k->stored + (double)k->expired;
 
-	if (!k->is_stored_known || stored == 0 || k->selected <= stored)
+	if (!k->is_stored_known || stored <= 0 || (double)k->selected <= stored)
 		return 0;
 	if ((l->n_factors & (l->n_factors - 1)) == 0)
 		grown = reallocarray(l->factors,
@@ -206,7 +206,7 @@ static int add_factor(struct ledger *l, const struct kept *k,
 	l->factors = grown;
 	grown[l->n_factors++] = (struct ledger_factor){
 		.interval_id = k->interval_id,
-		.factor = (double)k->selected / (double)stored,
+		.factor = (double)k->selected / stored,
 	};
 	return 0;
 }

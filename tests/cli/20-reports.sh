@@ -424,6 +424,20 @@ gaps() {
 	has out ' 340 ms  gap  '
 }
 
+# Counts that no writer writes; one below 0, and two whose sum is beyond 2^63.
+odd_ledger() {
+	local count
+	for count in -5 9223372036854775807; do
+		recording weft.db "UPDATE ledger_row SET count = $count
+			WHERE entry_id IN (SELECT id FROM ledger_entry
+				WHERE name IN ('stored', 'expired'))"
+		run "$weft" trace "$A" --json
+		expect 0
+		[ "$(json out 'j["samples"], j["estimate_ns"]')" = \
+			"(16, 1600000000)" ]
+	done
+}
+
 # wall_of SQL: how many ms a request ran of 100, its span's, from 5.3 s on; its
 # part of thread 2's run lasts from 5.308 s, before which is another, to 5.407 s
 wall_of() {
@@ -566,6 +580,7 @@ it "traces, by lower limit" report traces.txt traces
 it "one request against everyone" report trace.txt trace "$A"
 it "timeline folds runs, and marks gaps and other traces" \
 	report timeline.txt timeline
+it "counts of the ledger that cannot be multiply no estimate" odd_ledger
 it "loss prints the ledger and its identities" report loss.txt loss
 it "top adds up to the samples, recursion counted once" top_adds_up
 it "top and the views agree" same_as_views
