@@ -153,6 +153,10 @@ static void found(struct discovery *d, struct watched *w,
 	if (w->is_dead)
 		return;
 	proc = procs_get(d->procs, &w->who);
+	if (proc && proc->dead_ns)
+		return; /* another program runs there by now */
+	if (proc)
+		proc->context_ns = clock_boot_ns();
 	if (proc && w->published_ns != c->published_ns &&
 	    !attributes_update(&proc->attributes, c)) {
 		w->published_ns = c->published_ns;

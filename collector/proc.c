@@ -232,10 +232,28 @@ static void on_exec(struct procs *p, const struct sideband_event *e)
 	proc->parent_pid = parent_pid;
 }
 
+/* What is read of a process is told before the exec that it came after: then it
+ * is what the next program published. */
+static void disown_context(struct procs *p, const struct weft_notice *n)
+{
+	struct weft_identity who = n->process;
+	struct proc *before;
+
+	who.exec_seq--;
+	before = table_find(&p->by_who, hash_who(&who), is_who, &who);
+	if (!before || before->context_ns < n->boot_ns)
+		return;
+	attributes_free(before->attributes);
+	before->attributes = NULL;
+	free(before->service);
+	before->service = NULL;
+}
+
 static void on_exec_notice(struct procs *p, const struct weft_notice *n)
 {
 	struct proc *proc = newest(p, n->process.pid);
 
+	disown_context(p, n);
 	if (proc && !proc->who.start_ns)
 		(void)learn(p, proc, &n->process);
 	else if (!proc || memcmp(&proc->who, &n->process, sizeof(proc->who)))

@@ -33,6 +33,7 @@ struct proc {
 	char comm[WEFT_COMM_LEN];
 	char *exe, *cgroup, *service;  /* owned; NULL: not known */
 	struct attributes *attributes; /* owned; NULL: it publishes none */
+	uint64_t context_ns; /* boot; when what it publishes was read */
 	struct maps maps;
 	enum proc_maps maps_state;
 	struct proc *inherit; /* owned reference: whose mappings as of

@@ -135,6 +135,45 @@ static void expect(struct fixture *f, uint32_t pid, const char *want)
 	assert_string_equal(got, want);
 }
 
+/* That of a run is told at `ns`. */
+static void exec_of(struct fixture *f, const struct weft_identity *run,
+		    uint64_t ns)
+{
+	struct sideband_event e = {
+		.kind = SIDEBAND_NOTICE,
+		.boot_ns = ns,
+		.pid = run->pid,
+		.notice = { .kind = WEFT_NOTICE_EXEC,
+			    .boot_ns = ns,
+			    .process = *run },
+	};
+
+	procs_event(f->procs, &e);
+}
+
+/* An inspector's answer overtakes the news of an exec. */
+static void what_the_next_program_published_is_not_the_lasts(void **state)
+{
+	struct fixture *f = *state;
+	struct weft_identity first = who(CHILD), second = first, third = first;
+	struct proc *proc;
+
+	second.exec_seq = 1;
+	third.exec_seq = 2;
+	exec_of(f, &first, 10);
+	proc = procs_get(f->procs, &first);
+	proc->service = strdup("read before");
+	proc->context_ns = 19;
+	exec_of(f, &second, 20);
+	proc = procs_get(f->procs, &second);
+	proc->service = strdup("read after");
+	proc->context_ns = 31;
+	exec_of(f, &third, 30);
+	assert_string_equal(procs_get(f->procs, &first)->service,
+			    "read before");
+	assert_null(procs_get(f->procs, &second)->service);
+}
+
 static void a_program_has_what_it_mapped_in_order(void **state)
 {
 	struct fixture *f = *state;
@@ -224,6 +263,7 @@ int main(void)
 		CASE(a_childs_own_mappings_hide_what_it_inherited),
 		CASE(a_grandchild_has_what_both_had),
 		CASE(a_new_program_has_nothing_of_the_old),
+		CASE(what_the_next_program_published_is_not_the_lasts),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
