@@ -30,24 +30,27 @@ enum {
 /* What the child tells; a path that is "" was not found. */
 struct result {
 	char debug[PATH_MAX], program[PATH_MAX];
+	int error; /* of errno: not all servers could be asked; else 0 */
 };
 
 /* ---- the child */
 
-static void find(debuginfod_client *client, const char *id,
-		 int (*look)(debuginfod_client *, const unsigned char *, int,
-			     char **),
-		 char out[PATH_MAX])
+/* Returns an errno where the servers did not say whether they have it. */
+static int find(debuginfod_client *client, const char *id,
+		int (*look)(debuginfod_client *, const unsigned char *, int,
+			    char **),
+		char out[PATH_MAX])
 {
 	char *path = NULL;
 	int fd = look(client, (const unsigned char *)id, 0, &path);
 
 	if (fd < 0)
-		return;
+		return fd == -ENOENT ? 0 : -fd;
 	close(fd);
 	if (path && strlen(path) < PATH_MAX)
 		memcpy(out, path, strlen(path) + 1);
 	free(path);
+	return 0;
 }
 
 static _Noreturn void run_child(int fd, pid_t parent,
@@ -67,10 +70,11 @@ static _Noreturn void run_child(int fd, pid_t parent,
 	client = debuginfod_begin();
 	if (!client)
 		_exit(1);
-	find(client, b->build_id, debuginfod_find_debuginfo, result.debug);
-	if (b->state < STATE_VOUCHED)
-		find(client, b->build_id, debuginfod_find_executable,
-		     result.program);
+	result.error = find(client, b->build_id, debuginfod_find_debuginfo,
+			    result.debug);
+	if (b->state < STATE_VOUCHED && !result.error)
+		result.error = find(client, b->build_id,
+				    debuginfod_find_executable, result.program);
 	debuginfod_end(client);
 	_exit(write(RESULT_FD, &result, sizeof(result)) == sizeof(result) ? 0
 									  : 1);
@@ -113,8 +117,9 @@ static char *take_path(const char *path)
 	return path[0] == '/' ? strdup(path) : NULL;
 }
 
+/* *trouble: an errno where not all servers could be asked; else 0. */
 static int fetch(struct symbolize_binary *b, const volatile int *stop,
-		 struct weft_err *err)
+		 int *trouble, struct weft_err *err)
 {
 	static struct result result;
 	pid_t self = getpid(), child;
@@ -139,6 +144,9 @@ static int fetch(struct symbolize_binary *b, const volatile int *stop,
 	if (receive(ends[0], &result, stop)) {
 		b->fetched_debug = take_path(result.debug);
 		b->fetched = take_path(result.program);
+		*trouble = result.error;
+	} else {
+		*trouble = *stop ? 0 : ETIMEDOUT;
 	}
 	close(ends[0]);
 	(void)kill(child, SIGKILL);
@@ -155,24 +163,41 @@ static bool is_wanted(const struct symbolize_binary *b)
 	       strspn(b->build_id, "0123456789abcdef") == strlen(b->build_id);
 }
 
+static void warn(size_t n, const char *path, int trouble)
+{
+	weft_log(WEFT_WARN,
+		 "debuginfod could not be asked for %zu files, of which the "
+		 "first is '%s': %s; are the servers in $DEBUGINFOD_URLS "
+		 "right, and up?",
+		 n, path, strerror(trouble));
+}
+
 int symbolize_fetch(struct symbolize_list *list, const volatile int *stop,
 		    struct weft_err *err)
 {
 	bool show = isatty(STDERR_FILENO);
-	size_t n = 0, done = 0;
-	int rc = 0;
+	size_t n = 0, done = 0, failed = 0, first = 0;
+	int rc = 0, first_trouble = 0;
 
 	for (size_t i = 0; i < list->n; i++)
 		n += is_wanted(&list->binaries[i]);
 	for (size_t i = 0; i < list->n && !rc && !*stop; i++) {
+		int trouble = 0;
+
 		if (!is_wanted(&list->binaries[i]))
 			continue;
 		if (show)
 			fprintf(stderr, "\rfetching %zu of %zu\033[K", ++done,
 				n);
-		rc = fetch(&list->binaries[i], stop, err);
+		rc = fetch(&list->binaries[i], stop, &trouble, err);
+		if (trouble && !failed++) {
+			first = i;
+			first_trouble = trouble;
+		}
 	}
 	if (show && done)
 		fprintf(stderr, "\r\033[K");
+	if (failed)
+		warn(failed, list->binaries[first].path, first_trouble);
 	return rc;
 }

@@ -388,6 +388,22 @@ debuginfod() {
 	unnamed weft.db
 }
 
+# "The servers have nothing" is not "nobody answered".
+debuginfod_is_down() {
+	program app
+	mkdir -p www cache
+	serve www
+	kill "$server"
+	wait "$server" || :
+	trap - EXIT
+	export DEBUGINFOD_URLS="http://127.0.0.1:$port" DEBUGINFOD_CACHE_PATH=$PWD/cache
+	of_program weft.db /opt/app
+	run "$weft" symbolize --debuginfod
+	expect 4
+	has err "debuginfod could not be asked for [0-9]+ files, .*: Connection refused"
+	unnamed weft.db
+}
+
 command_line() {
 	recording weft.db
 	run "$weft" symbolize --help
@@ -429,5 +445,6 @@ it "files that are no programs are refused and hold nobody up" hostile_files
 it "what a recording says of its binaries is not trusted" hostile_recording
 it "a recording that is being written is refused" locked
 it "debuginfod is asked if that is wanted, and proven too" debuginfod
+it "servers that do not answer are told" debuginfod_is_down
 it "the command line says what is wrong" command_line
 finish
