@@ -132,7 +132,7 @@ static void print_mean(const struct traces *t)
 
 	if (!spans_is_filter(&t->filter))
 		return;
-	in = traces_mean_ns(t, &mean);
+	in = traces_mean_ns(t, &t->report, &mean);
 	printf("these %s requests, %s of them without a sample: mean %s "
 	       "(95 %%: %s)%s\n",
 	       FIGURE(figure_count, (double)t->n_rows),
@@ -266,7 +266,7 @@ static void print_json(const struct traces *t, size_t n)
 	json_real(&j, "unsampled_ns_hi",
 		  stats_unsampled_ns(report_ns_each(&t->report)));
 	if (spans_is_filter(&t->filter)) {
-		struct stats_interval in = traces_mean_ns(t, &mean);
+		struct stats_interval in = traces_mean_ns(t, &t->report, &mean);
 
 		snprintf(mean_key, sizeof(mean_key), "mean_%s",
 			 t->report.range.unit);

@@ -263,7 +263,7 @@ static int fill(struct pooling *p, const struct traces *traces,
 		.by_time = traces->by_time.joined,
 		.is_few = traces->n_sampled < TRACES_FEW_REQUESTS,
 	};
-	pool->mean_in = traces_mean_ns(traces, &pool->mean);
+	pool->mean_in = traces_mean_ns(traces, &p->top->report, &pool->mean);
 	for (size_t i = 0; i < traces->n_rows && !rc; i++)
 		if (traces->rows[i].sum.tally.count)
 			rc = add_request(p, traces->rows[i].sum.key,

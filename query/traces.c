@@ -614,7 +614,9 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 	return 0;
 }
 
-struct stats_interval traces_mean_ns(const struct traces *t, double *estimate)
+struct stats_interval traces_mean_ns(const struct traces *t,
+				     const struct report *report,
+				     double *estimate)
 {
 	double sum = 0, sum_sq = 0, total = 0;
 
@@ -628,5 +630,5 @@ struct stats_interval traces_mean_ns(const struct traces *t, double *estimate)
 	*estimate = total / (double)t->n_rows;
 	return stats_mean_request_ns(sum, sum_sq, (double)t->n_rows,
 				     sum > 0 ? total / sum
-					     : report_ns_each(&t->report));
+					     : report_ns_each(report));
 }

@@ -78,7 +78,10 @@ int traces_describe(struct traces *t, size_t n,
 int64_t traces_extent_ns(const struct traces_row *row);
 
 /* The mean CPU time of the requests that are listed, those without a sample
- * included: its estimate and 95 % interval, for requests like these. */
-struct stats_interval traces_mean_ns(const struct traces *t, double *estimate);
+ * included: its estimate and 95 % interval, for requests like these. report is
+ * t's, wherever it is by now. */
+struct stats_interval traces_mean_ns(const struct traces *t,
+				     const struct report *report,
+				     double *estimate);
 
 #endif

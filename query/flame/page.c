@@ -205,7 +205,7 @@ static void put_pool(struct page *p)
 	json_text(&p->j, "id", p->load->where);
 	json_int(&p->j, "requests", (int64_t)t->n_rows);
 	json_int(&p->j, "requests_sampled", (int64_t)t->n_sampled);
-	of_all = traces_mean_ns(t, &mean);
+	of_all = traces_mean_ns(t, &t->report, &mean);
 	json_real(&p->j, "estimate", mean);
 	json_interval(&p->j, "estimate", of_all);
 	put_layer(p, (size_t)p->load->pool_layer);

@@ -101,6 +101,10 @@ pool() {
 	[ "$(json out 'j["samples"]')" = 22 ]
 	run "$weft" top --where 'http.route = /cart' --pid 200
 	expect 4
+	# no sample of any of them
+	run "$weft" top --where 'name ~ *quick'
+	expect 4
+	has err 'has no sample of that in its detail'
 	run "$weft" top --where 'http.route = /absent'
 	expect 4
 	has err 'no request of .* is so'
