@@ -35,10 +35,11 @@ GROUP BY e.id;
 -- How much longer than the parts of its threads' runs say the request ran, in
 -- ns. Such a part begins and ends where a look at the thread noticed, or with
 -- the run; it is the root span that says when (?6 begin, ?7 end, Unix). It is
--- believed for two periods of the timer; for longer where all looks were
--- stored, and none says otherwise. And the run must have gone on there, for
--- another: what another span of the request had counts already. Its own parts
--- are asked first: in a file that is not closed each look for others' is long.
+-- believed for two periods of the timer, but for a look that saw another request
+-- there; for longer where all looks were stored, and none says otherwise. And
+-- the run must have gone on there, for another: what another span of the request
+-- had counts already. Its own parts are asked first: in a file that is not closed
+-- each look for others' is long.
 WITH part AS (
   SELECT s.thread_id, s.event_id, s.time_ns - s.value AS from_ns,
          s.time_ns AS until_ns, ?6 - i.clock_offset_ns AS begin_ns,
@@ -67,12 +68,15 @@ SELECT ifnull((
           AND before.thread_id = part.thread_id
           AND before.event_id = part.event_id
           AND before.time_ns - before.value <= part.begin_ns))
-     AND (abs(from_ns - begin_ns) <= near OR has_all_looks AND NOT EXISTS (
+     AND (abs(from_ns - begin_ns) <= near OR has_all_looks)
+     AND NOT EXISTS (
        SELECT 1 FROM sample look
         WHERE look.time_ns BETWEEN min(from_ns, begin_ns)
                                AND max(from_ns, begin_ns)
           AND look.thread_id = part.thread_id AND look.event_id = part.timer
-          AND (look.trace IS ?5) = (begin_ns > from_ns)))), 0)
+          AND (look.trace IS ?5) = (begin_ns > from_ns)
+          AND (abs(from_ns - begin_ns) > near
+               OR begin_ns < from_ns AND look.trace IS NOT NULL))), 0)
   + ifnull((
   SELECT sum(end_ns - until_ns) FROM part
    WHERE end_ns > from_ns
@@ -86,9 +90,12 @@ SELECT ifnull((
           AND after.trace IS NOT ?5 AND after.thread_id = part.thread_id
           AND after.event_id = part.event_id
           AND after.time_ns - after.value = part.until_ns))
-     AND (abs(end_ns - until_ns) <= near OR has_all_looks AND NOT EXISTS (
+     AND (abs(end_ns - until_ns) <= near OR has_all_looks)
+     AND NOT EXISTS (
        SELECT 1 FROM sample look
         WHERE look.time_ns BETWEEN min(until_ns, end_ns)
                                AND max(until_ns, end_ns)
           AND look.thread_id = part.thread_id AND look.event_id = part.timer
-          AND (look.trace IS ?5) = (end_ns < until_ns)))), 0);
+          AND (look.trace IS ?5) = (end_ns < until_ns)
+          AND (abs(end_ns - until_ns) > near
+               OR end_ns > until_ns AND look.trace IS NOT NULL))), 0);

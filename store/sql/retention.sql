@@ -100,8 +100,8 @@ SELECT d.trace, (SELECT min(s.time_ns) FROM sample_sealed s
 -- Can one of them have samples in the tail alone?
 SELECT EXISTS (
   SELECT 1 FROM temp.touched x JOIN trace t ON t.id = x.trace
-   WHERE x.first_ns IS NULL AND t.last_ns >= (
-     SELECT time_ns FROM sample_tail ORDER BY id LIMIT 1) - 10000000000);
+   WHERE x.first_ns IS NULL
+     AND t.last_ns >= (SELECT min(time_ns) FROM sample_tail));
 
 -- name: expire_touch_tail
 UPDATE temp.touched SET first_ns = s.first_ns

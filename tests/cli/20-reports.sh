@@ -479,7 +479,12 @@ wall_ends_with_the_span() {
 		INSERT INTO sample_sealed VALUES
 		(104, 1, 2, 5407000000, 0, 2, 4, 97000000, 1.0, 9, NULL, NULL, 0, 2);"
 
+	# Another request was seen there, by that thread: not even near is near.
+	local others="INSERT INTO sample_sealed VALUES
+		(105, 1, 1, 5304000000, 0, 2, 4, 10000000, 1.0, 1, NULL, NULL, 0, 2);"
+
 	[ "$(wall_of "")" = 100 ]
+	[ "$(wall_of "$others")" = 92 ]
 	[ "$(wall_of "$spans")" = 100 ]
 	[ "$(wall_of "$first")" = 100 ]
 	# The thread came to its CPU only then.
