@@ -124,6 +124,13 @@ wait_for 20 test -e "$dir/busy.db"
 code=$?
 say <"$dir/report"
 check "a file that is being recorded is refused" "$(is $code = 1)"
+# shellcheck disable=SC2317 # called through wait_for
+is_stored() {
+	[ "$(sqlite3 -readonly "$dir/busy.db" \
+		"SELECT count(*) FROM interval" 2>/dev/null)" -gt 0 ]
+}
+# Before, a signal may find a file whose tables are not made yet.
+wait_for 60 is_stored
 kill -TERM $recorder
 wait $recorder
 
