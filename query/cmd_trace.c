@@ -8,6 +8,7 @@
 
 #include "query/by_time.h"
 #include "query/cmd.h"
+#include "query/context.h"
 #include "query/figure.h"
 #include "query/report.h"
 #include "query/sequence.h"
@@ -387,6 +388,12 @@ static void print_summary(const struct trace *t)
 	char name[256];
 	int64_t threads = 0;
 
+	if (!t->here.count && !context_is_any(&t->report.ledger)) {
+		printf("trace %s: no sample of the file has a trace ID: what "
+		       "it used nobody can say\n\n",
+		       t->hex);
+		return;
+	}
 	if (!t->here.count) {
 		printf("trace %s: no sample: it may have used up to %s "
 		       "(95 %%)\n",

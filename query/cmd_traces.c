@@ -123,6 +123,13 @@ static int print_table(const struct traces *t, size_t n, struct weft_err *err)
 	return rc;
 }
 
+/* Is it known of samples in which requests they are? */
+static bool has_requests(const struct traces *t)
+{
+	return t->n_sampled || t->by_time.joined ||
+	       context_is_any(&t->report.ledger);
+}
+
 /* Many short requests hardly have a sample each; together they have. */
 static void print_mean(const struct traces *t)
 {
@@ -132,6 +139,12 @@ static void print_mean(const struct traces *t)
 
 	if (!spans_is_filter(&t->filter))
 		return;
+	if (!has_requests(t)) {
+		printf("these %s requests: what they used nobody can say, for "
+		       "no sample tells its request\n",
+		       FIGURE(figure_count, (double)t->n_rows));
+		return;
+	}
 	in = traces_mean_ns(t, &t->report, &mean);
 	printf("these %s requests, %s of them without a sample: mean %s "
 	       "(95 %%: %s)%s\n",
@@ -191,7 +204,7 @@ static int print(const struct traces *t, size_t n, struct weft_err *err)
 		printf("%zu more; -n 0 prints all\n", t->n_rows - n);
 	print_mean(t);
 	print_coverage(t);
-	if (each > 0)
+	if (each > 0 && has_requests(t))
 		printf("a request without a sample may have used up to %s "
 		       "(95 %%)\n",
 		       FIGURE(figure_ns, stats_unsampled_ns(each)));
@@ -263,8 +276,11 @@ static void print_json(const struct traces *t, size_t n)
 	json_text(&j, "sorted_by", sort_words[t->sort]);
 	json_text(&j, "on", t->on);
 	json_bool(&j, "estimated", true);
-	json_real(&j, "unsampled_ns_hi",
-		  stats_unsampled_ns(report_ns_each(&t->report)));
+	if (has_requests(t))
+		json_real(&j, "unsampled_ns_hi",
+			  stats_unsampled_ns(report_ns_each(&t->report)));
+	else
+		json_null(&j, "unsampled_ns_hi");
 	if (spans_is_filter(&t->filter)) {
 		struct stats_interval in = traces_mean_ns(t, &t->report, &mean);
 
@@ -272,8 +288,12 @@ static void print_json(const struct traces *t, size_t n)
 			 t->report.range.unit);
 		json_int(&j, "requests", (int64_t)t->n_rows);
 		json_int(&j, "requests_sampled", (int64_t)t->n_sampled);
-		json_real(&j, mean_key, mean);
-		json_interval(&j, mean_key, in);
+		if (has_requests(t)) {
+			json_real(&j, mean_key, mean);
+			json_interval(&j, mean_key, in);
+		} else {
+			json_null(&j, mean_key);
+		}
 	}
 	if (t->has_spans)
 		json_coverage(t, &j);

@@ -338,6 +338,11 @@ static const char *status_of(const struct ledger_entry *e)
 		       : NULL;
 }
 
+bool context_is_any(const struct ledger *l)
+{
+	return ledger_count(l, "context_ok") > 0;
+}
+
 void context_describe_ledger(const struct ledger *l, char *out, size_t size)
 {
 	const struct ledger_entry *most = NULL;

@@ -60,6 +60,10 @@ int context_print(const struct context *c, size_t most,
 void context_describe_ledger(const struct ledger *l, char *out, size_t size);
 void context_json_ledger(const struct ledger *l, struct json *j);
 
+/* Has any sample a trace ID, by the ledger? Without one, that a request has no
+ * sample says nothing of it. */
+bool context_is_any(const struct ledger *l);
+
 /* Two keys of an object: of all, and by process. */
 void context_json(const struct context *c, struct json *j);
 

@@ -155,6 +155,21 @@ no_sample() {
 	has out 'no sample: it may have used up to 303 ms'
 	has out 'GET /quick'
 	has out "weft top --where 'http.route = /cart'$"
+	# That it has none tells something only where others have.
+	cp weft.db none.db
+	sqlite3 none.db "UPDATE sample_sealed SET trace = NULL;
+		UPDATE trace SET samples = 0, weight_sum = 0, value_sum = 0;
+		UPDATE ledger_row SET count = 0, value = 0 WHERE entry_id = (
+		 SELECT id FROM ledger_entry WHERE name = 'context_ok');"
+	run "$weft" trace "$C" none.db
+	expect 0
+	has out 'no sample of the file has a trace ID: what it used nobody can say'
+	run "$weft" traces --where 'http.route = /cart' none.db
+	expect 0
+	has out 'what they used nobody can say, for no sample tells its request'
+	lacks out 'may have used'
+	run "$weft" traces --where 'http.route = /cart' --json none.db
+	[ "$(json out 'j["mean_ns"], j["unsampled_ns_hi"]')" = "(None, None)" ]
 	mv weft.db else.db
 	run "$weft" trace "$C" else.db
 	expect 0
