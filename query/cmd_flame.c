@@ -26,8 +26,7 @@ static const struct cli_option options[] = {
 	{ "trace", 0, "ID", "begin with this request against all samples",
 	  CLI_TEXT, offsetof(struct flame_opts, trace) },
 	{ "where", 0, "KEY=VALUE",
-	  "begin with the requests of this attribute (also !=, ~)\n"
-	  "as one; only these can be picked",
+	  "draw the requests of this attribute (also !=, ~) as one request",
 	  CLI_TEXT, offsetof(struct flame_opts, where) },
 	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct flame_opts, pid) },
