@@ -48,9 +48,8 @@ static uint64_t to_number(const json_t *value)
 	}
 	if (!text || *text < '0' || *text > '9')
 		return 0;
-	errno = 0;
 	number = strtoull(text, &end, 10);
-	return errno || *end ? 0 : number;
+	return *end ? 0 : number;
 }
 
 /* Of an enum: its number, or the name's place among words (each as the
@@ -200,8 +199,9 @@ static bool is_time(const json_t *value)
 {
 	const char *text = json_string_value(value);
 
-	return !value || json_is_number(value) ||
-	       (text && strspn(text, "0123456789") == strlen(text));
+	if (json_is_number(value))
+		return json_number_value(value) >= 0;
+	return !value || (text && strspn(text, "0123456789") == strlen(text));
 }
 
 /* What has another type than OTLP says is not OTLP. */
@@ -215,6 +215,9 @@ static int check_span(const json_t *span, struct position *at)
 			    "start_time_unix_nano")) ||
 	    !is_time(member(span, "endTimeUnixNano", "end_time_unix_nano")))
 		return refuse(at, "its time is no number");
+	if (member(span, "name", NULL) &&
+	    !json_is_string(member(span, "name", NULL)))
+		return refuse(at, "its name is no text");
 	return 0;
 }
 

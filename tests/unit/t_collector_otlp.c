@@ -143,6 +143,11 @@ static void integers_of_any_length_are_numbers(void **state)
 		0);
 	assert_int_equal(spans.rejected, 1);
 	assert_string_equal(spans.why, "its time is after the year 2262");
+	assert_int_equal(
+		read_text(&spans, MESSAGE(IDS ",\"endTimeUnixNano\":"
+					      "\"18446744073709551616\"")),
+		0);
+	assert_int_equal(spans.rejected, 2);
 	/* what no double can hold is no number */
 	snprintf(text, sizeof(text), MESSAGE(IDS ",\"a\":1e999"));
 	assert_int_equal(otlp_read_json(&spans, text, strlen(text), "", &err),
@@ -178,6 +183,10 @@ static void wrong_types_are_refused_with_their_place(void **state)
 		  "its time is no number" },
 		{ IN("\"spans\":[{" IDS ",\"endTimeUnixNano\":{}}]"),
 		  "its time is no number" },
+		{ IN("\"spans\":[{" IDS ",\"startTimeUnixNano\":-1}]"),
+		  "its time is no number" },
+		{ IN("\"spans\":[{" IDS ",\"name\":7}]"),
+		  "its name is no text" },
 	};
 	struct otlp_spans spans = { 0 };
 
