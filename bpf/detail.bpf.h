@@ -73,6 +73,16 @@ static __always_inline struct weft_sample *sample_begin(struct page page,
 	return NULL;
 }
 
+/* The same if it is chosen, which the ledger tells, too. */
+static __always_inline struct weft_sample *
+sample_choose(__u32 event, struct page page, __u64 value, __u64 *weight_q32)
+{
+	if (choose(event, value, weight_q32))
+		return sample_begin(page, value);
+	note(page, WEFT_PASSED_OVER, value);
+	return NULL;
+}
+
 /* Who is sampled. */
 static __always_inline void sample_name(struct weft_sample *s,
 					struct task_struct *task,
@@ -130,11 +140,7 @@ static __always_inline void send_detail(__u32 epoch, struct task_struct *task,
 	struct weft_sample *s;
 	__u64 weight_q32;
 
-	if (!choose(key->event, value, &weight_q32)) {
-		note(page, WEFT_PASSED_OVER, value);
-		return;
-	}
-	s = sample_begin(page, value);
+	s = sample_choose(key->event, page, value, &weight_q32);
 	if (!s)
 		return;
 	sample_describe(s, task, &key->process);
@@ -156,11 +162,7 @@ static __always_inline void send_kept(__u32 epoch, struct task_struct *task,
 	__u64 value = until_ns - from_ns, weight_q32;
 	struct weft_sample *s;
 
-	if (!choose(key->event, value, &weight_q32)) {
-		note(page, WEFT_PASSED_OVER, value);
-		return;
-	}
-	s = sample_begin(page, value);
+	s = sample_choose(key->event, page, value, &weight_q32);
 	if (!s)
 		return;
 	if (!kept)

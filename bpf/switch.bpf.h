@@ -224,6 +224,7 @@ static __always_inline void goes_off(void *ctx, struct task_struct *task,
 	struct walk *w = bpf_map_lookup_elem(&switch_scratch, &cpu);
 	struct block *b = block_of(task, true);
 	struct weft_ledger *l;
+	__u64 came_ns;
 
 	if (!b || !w) {
 		/* For how long, nobody will know. */
@@ -234,8 +235,9 @@ static __always_inline void goes_off(void *ctx, struct task_struct *task,
 		}
 		return;
 	}
-	if (b->off_ns && kern_came_on(task, b->ran_ns, now) > b->off_ns)
-		end_block(task, b, kern_came_on(task, b->ran_ns, now));
+	came_ns = kern_came_on(task, b->ran_ns, now);
+	if (b->off_ns && came_ns > b->off_ns)
+		end_block(task, b, came_ns);
 	b->off_ns = 0;
 	if (event == WEFT_NO_EVENT ||
 	    (event == config.off_cpu_event && state == WEFT_BLOCK_PREEMPTED &&
