@@ -14,12 +14,6 @@
 #include "query/stacks_inside.h"
 #include "query/strings.h"
 
-static int no_memory(struct db *db, struct weft_err *err)
-{
-	return weft_fail(err, -ENOMEM, "out of memory for the stacks of '%s'",
-			 db_path(db));
-}
-
 /* Make room for another row, so that half of the slots stay free. */
 static int grow_slots(struct id_slots *slots, const struct array *a,
 		      size_t size)
@@ -77,7 +71,7 @@ int stacks_load_few(struct stacks **out, struct db *db, struct weft_err *err)
 	if (!rc &&
 	    (grow_slots(&s->stack_slots, &s->stacks, sizeof(struct stack)) ||
 	     grow_slots(&s->node_slots, &s->nodes, sizeof(struct node))))
-		rc = no_memory(db, err);
+		rc = stacks_no_memory(db, err);
 	*out = rc ? NULL : s;
 	if (rc)
 		stacks_free(s);
@@ -139,7 +133,7 @@ static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 			      stacks_find_id(&s->frames, sizeof(struct frame),
 					     sqlite3_column_int64(stmt, 1)),
 			      out))
-			return no_memory(db, err);
+			return stacks_no_memory(db, err);
 	}
 	nodes(s)[node].parent = *out;
 	return 0;
@@ -196,7 +190,7 @@ static int follow(struct stacks *s, struct db *db, struct stack *k,
 			return 0;
 	}
 	if (keep_node(s, k->id, k->leaf_parent_id, k->leaf_frame, &leaf))
-		return no_memory(db, err);
+		return stacks_no_memory(db, err);
 	at = leaf;
 	for (uint32_t depth = k->depth; depth > 1; depth--) {
 		rc = find_parent(s, db, at, &next, err);
@@ -226,10 +220,7 @@ static int load_one(struct stacks *s, struct db *db, int64_t stack_id,
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(stmt, 1, stack_id);
-	rc = db_step(db, stmt, err);
-	if (rc > 0)
-		rc = load_leaf(s, stmt) ? no_memory(db, err) : 0;
-	return rc;
+	return stacks_load_rows(s, db, stmt, load_leaf, err);
 }
 
 int stacks_need(struct stacks *s, struct db *db, int64_t stack_id,
@@ -316,14 +307,13 @@ static int load_leaves(struct stacks *s, struct db *db,
 				       load_leaf, err);
 	list = frames_of_beginnings(s, beginnings);
 	if (!list)
-		return no_memory(db, err);
+		return stacks_no_memory(db, err);
 	rc = db_query(db, QUERY_SQL_STACKS_LEAVES_ON, &stmt, err);
-	if (!rc)
+	if (!rc) {
 		sqlite3_bind_text(stmt, 1, list, -1, SQLITE_STATIC);
-	while (!rc && (rc = db_step(db, stmt, err)) > 0)
-		rc = load_leaf(s, stmt) ? no_memory(db, err) : 0;
-	if (!rc)
+		rc = stacks_load_rows(s, db, stmt, load_leaf, err);
 		sqlite3_clear_bindings(stmt);
+	}
 	free(list);
 	return rc;
 }
@@ -336,7 +326,7 @@ int stacks_need_alike(struct stacks *s, struct db *db, const int64_t *ids,
 	int rc = add_beginnings(s, ids, n, &beginnings);
 
 	if (rc < 0) {
-		rc = no_memory(db, err);
+		rc = stacks_no_memory(db, err);
 	} else {
 		/* A leaf on a frame that the file lacks is found by no id. */
 		read_frame(s, NONE, &unknown);

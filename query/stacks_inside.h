@@ -147,8 +147,13 @@ void *stacks_append(struct array *a, size_t size);
 int stacks_load_frames(struct stacks **out, struct db *db,
 		       struct weft_err *err) MUST_CHECK;
 
-/* Rows of a statement, one after the other, into the stacks. */
+int stacks_no_memory(struct db *db, struct weft_err *err);
+
+/* Rows of a statement, one after the other, into the stacks; of one that has
+ * nothing to bind, by its id. -ENOMEM, or as db_step(). */
 typedef int stacks_load_row(struct stacks *s, struct sqlite3_stmt *stmt);
+int stacks_load_rows(struct stacks *s, struct db *db, struct sqlite3_stmt *stmt,
+		     stacks_load_row *load, struct weft_err *err) MUST_CHECK;
 int stacks_load_all(struct stacks *s, struct db *db, enum query_sql id,
 		    stacks_load_row *load, struct weft_err *err) MUST_CHECK;
 

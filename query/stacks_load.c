@@ -90,20 +90,30 @@ static const char *column_text(sqlite3_stmt *stmt, int column)
 	return text ? text : "";
 }
 
+int stacks_no_memory(struct db *db, struct weft_err *err)
+{
+	return weft_fail(err, -ENOMEM, "out of memory for the stacks of '%s'",
+			 db_path(db));
+}
+
+int stacks_load_rows(struct stacks *s, struct db *db, sqlite3_stmt *stmt,
+		     stacks_load_row *load, struct weft_err *err)
+{
+	int rc;
+
+	while ((rc = db_step(db, stmt, err)) > 0)
+		if (load(s, stmt))
+			return stacks_no_memory(db, err);
+	return rc;
+}
+
 int stacks_load_all(struct stacks *s, struct db *db, enum query_sql id,
 		    stacks_load_row *load, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc = db_query(db, id, &stmt, err);
 
-	if (rc)
-		return rc;
-	while ((rc = db_step(db, stmt, err)) > 0)
-		if (load(s, stmt))
-			return weft_fail(err, -ENOMEM,
-					 "out of memory for the stacks of '%s'",
-					 db_path(db));
-	return rc;
+	return rc ? rc : stacks_load_rows(s, db, stmt, load, err);
 }
 
 static int load_frame(struct stacks *s, sqlite3_stmt *stmt)
