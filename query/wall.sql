@@ -42,8 +42,7 @@ GROUP BY e.id;
 -- each look for others' is long.
 WITH part AS (
   SELECT s.thread_id, s.event_id, s.time_ns - s.value AS from_ns,
-         s.time_ns AS until_ns, ?6 - i.clock_offset_ns AS begin_ns,
-         ?7 - i.clock_offset_ns AS end_ns, t.id AS timer,
+         s.time_ns AS until_ns, i.clock_offset_ns AS offset_ns, t.id AS timer,
          r.detail_n = 1 AS has_all_looks, 2 * (
            SELECT max(c.period) FROM cpu_interval c
             WHERE c.interval_id = i.id AND c.event_id = t.id) AS near
@@ -54,48 +53,34 @@ WITH part AS (
   JOIN recording r ON r.id = e.recording_id
   WHERE s.trace = ?5 AND s.interval_id BETWEEN ?2 AND ?3
     AND e.name = 'on-cpu' AND s.weight = 1
-    AND e.recording_id = (SELECT recording_id FROM event WHERE id = ?1))
-SELECT ifnull((
-  SELECT sum(from_ns - begin_ns) FROM part
-   WHERE begin_ns < until_ns
-     AND (begin_ns > from_ns OR NOT EXISTS (
-       SELECT 1 FROM part own
-        WHERE own.thread_id = part.thread_id
-          AND own.until_ns > part.begin_ns AND own.until_ns <= part.from_ns)
-       AND EXISTS (
-       SELECT 1 FROM sample before
-        WHERE before.time_ns = part.from_ns AND before.trace IS NOT ?5
-          AND before.thread_id = part.thread_id
-          AND before.event_id = part.event_id
-          AND before.time_ns - before.value <= part.begin_ns))
-     AND (abs(from_ns - begin_ns) <= near OR has_all_looks)
-     AND NOT EXISTS (
-       SELECT 1 FROM sample look
-        WHERE look.time_ns BETWEEN min(from_ns, begin_ns)
-                               AND max(from_ns, begin_ns)
-          AND look.thread_id = part.thread_id AND look.event_id = part.timer
-          AND (look.trace IS ?5) = (begin_ns > from_ns)
-          AND (abs(from_ns - begin_ns) > near
-               OR begin_ns < from_ns AND look.trace IS NOT NULL))), 0)
-  + ifnull((
-  SELECT sum(end_ns - until_ns) FROM part
-   WHERE end_ns > from_ns
-     AND (end_ns < until_ns OR NOT EXISTS (
-       SELECT 1 FROM part own
-        WHERE own.thread_id = part.thread_id
-          AND own.from_ns < part.end_ns AND own.from_ns >= part.until_ns)
-       AND EXISTS (
-       SELECT 1 FROM sample after
-        WHERE after.time_ns BETWEEN part.end_ns AND part.until_ns + 1000000000
-          AND after.trace IS NOT ?5 AND after.thread_id = part.thread_id
-          AND after.event_id = part.event_id
-          AND after.time_ns - after.value = part.until_ns))
-     AND (abs(end_ns - until_ns) <= near OR has_all_looks)
-     AND NOT EXISTS (
-       SELECT 1 FROM sample look
-        WHERE look.time_ns BETWEEN min(until_ns, end_ns)
-                               AND max(until_ns, end_ns)
-          AND look.thread_id = part.thread_id AND look.event_id = part.timer
-          AND (look.trace IS ?5) = (end_ns < until_ns)
-          AND (abs(end_ns - until_ns) > near
-               OR end_ns > until_ns AND look.trace IS NOT NULL))), 0);
+    AND e.recording_id = (SELECT recording_id FROM event WHERE id = ?1)),
+-- What there is between where a part is cut and where the span says: more_ns,
+-- negative if it is the part's. A run that goes on there ends by last_ns.
+edge AS (
+  SELECT *, from_ns - said_ns AS more_ns, from_ns AS last_ns,
+         min(from_ns, said_ns) AS low_ns, max(from_ns, said_ns) AS high_ns
+    FROM (SELECT *, ?6 - offset_ns AS said_ns FROM part)
+   WHERE said_ns < until_ns
+  UNION ALL
+  SELECT *, said_ns - until_ns, until_ns + 1000000000,
+         min(until_ns, said_ns), max(until_ns, said_ns)
+    FROM (SELECT *, ?7 - offset_ns AS said_ns FROM part)
+   WHERE said_ns > from_ns)
+SELECT ifnull(sum(more_ns), 0) FROM edge
+ WHERE (abs(more_ns) <= near OR has_all_looks)
+   AND (more_ns < 0 OR NOT EXISTS (
+     SELECT 1 FROM part own
+      WHERE own.thread_id = edge.thread_id
+        AND own.from_ns < edge.high_ns AND own.until_ns > edge.low_ns)
+     AND EXISTS (
+     SELECT 1 FROM sample other
+      WHERE other.time_ns BETWEEN edge.high_ns AND edge.last_ns
+        AND other.trace IS NOT ?5 AND other.thread_id = edge.thread_id
+        AND other.event_id = edge.event_id
+        AND other.time_ns - other.value <= edge.low_ns))
+   AND NOT EXISTS (
+     SELECT 1 FROM sample look
+      WHERE look.time_ns BETWEEN edge.low_ns AND edge.high_ns
+        AND look.thread_id = edge.thread_id AND look.event_id = edge.timer
+        AND (look.trace IS ?5) = (more_ns < 0)
+        AND (abs(more_ns) > near OR more_ns > 0 AND look.trace IS NOT NULL));
