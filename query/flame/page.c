@@ -198,14 +198,13 @@ static void put_trace(struct page *p, size_t i)
 static void put_pool(struct page *p)
 {
 	const struct traces *t = &p->load->traces;
-	struct stats_interval of_all = { 0 };
 	double mean;
+	struct stats_interval of_all = traces_mean_ns(t, &t->report, &mean);
 
 	json_object(&p->j, NULL);
 	json_text(&p->j, "id", p->load->where);
 	json_int(&p->j, "requests", (int64_t)t->n_rows);
 	json_int(&p->j, "requests_sampled", (int64_t)t->n_sampled);
-	of_all = traces_mean_ns(t, &t->report, &mean);
 	json_real(&p->j, "estimate", mean);
 	json_interval(&p->j, "estimate", of_all);
 	put_layer(p, (size_t)p->load->pool_layer);
