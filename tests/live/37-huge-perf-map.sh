@@ -44,11 +44,7 @@ kill -KILL $other
 say <"$dir/err"
 check_ledger "$dir/huge.db"
 
-stored=$(entry "$dir/huge.db" stored)
-lost=$(sql "$dir/huge.db" "SELECT ifnull(sum(count), 0) FROM ledger
-	WHERE entry LIKE 'lost_%'")
-check "beside a huge map $stored samples are stored one by one, $lost lost" \
-	"$(both "$(is "$stored" -ge 2000)" "$(is "$lost" = 0)")"
+check_none_lost "beside a huge map" "$dir/huge.db" 2000
 
 # User frames of its samples, and how many of these have a name.
 sqlite3 -readonly -separator ' ' "$dir/huge.db" "
@@ -78,7 +74,5 @@ check "its own code is named once the map's end is read, and by that" \
 check "what is not kept of it is told of once" \
 	"$(is "$(grep -c "process $jit: its perf map is larger than is kept" \
 		"$dir/err")" = 1)"
-echo "# no process of the recorder has needed more than $((peak >> 10)) MiB"
-check "none of the recorder's processes has needed 256 MiB" \
-	"$(both "$(is "$peak" -gt 0)" "$(is "$peak" -lt 262144)")"
+check_peak "$peak" 256
 live_done

@@ -75,11 +75,7 @@ kill -KILL $large $huge $deep
 say <"$dir/err"
 check_ledger "$dir/dwarf.db"
 
-stored=$(entry "$dir/dwarf.db" stored)
-lost=$(sql "$dir/dwarf.db" "SELECT ifnull(sum(count), 0) FROM ledger
-	WHERE entry LIKE 'lost_%'")
-check "beside so much DWARF $stored samples are stored one by one, $lost lost" \
-	"$(both "$(is "$stored" -ge 5000)" "$(is "$lost" = 0)")"
+check_none_lost "beside so much DWARF" "$dir/dwarf.db" 5000
 
 # User leaves of each program: the outermost function there, the innermost and
 # what told it.
@@ -116,7 +112,5 @@ check "only of the huge one a warning says that its DWARF is not read" \
 	"$(both "$(is "$(grep -c "DWARF is more than" "$dir/err")" = 1)" \
 		"$(grep -c "/huge': its inlined functions and lines are not read" \
 			"$dir/err")")"
-echo "# no process of the recorder has needed more than $((peak >> 10)) MiB"
-check "none of the recorder's processes has needed 768 MiB" \
-	"$(both "$(is "$peak" -gt 0)" "$(is "$peak" -lt 786432)")"
+check_peak "$peak" 768
 live_done

@@ -88,27 +88,27 @@ ended() {
 	check_ledger "$disk/$1.db"
 }
 
+# stays_full NAME: what was begun finds no room until it is told to end
+stays_full() {
+	wait_for 120 says "$1" "trying again each second" || true
+	kill -INT "$recorder" 2>/dev/null || true
+	ended "$1"
+	check "$1: it says why" \
+		"$(is "$(grep -c "no space left" "$dir/$1.err")" -ge 2)"
+	rm -f "$disk/$1".db*
+}
+
 # No room until the end.
 mount -o remount,size=2M "$disk"
 begin no_room
-wait_for 120 says no_room "trying again each second" || true
-kill -INT "$recorder" 2>/dev/null || true
-ended no_room
-check "no_room: it says why" \
-	"$(is "$(grep -c "no space left" "$dir/no_room.err")" -ge 2)"
-rm -f "$disk"/no_room.db*
+stays_full no_room
 mount -o remount,size=256M "$disk"
 
 # A limit of the size of files: the kernel's signal does not end it.
 blocks=2000
 begin small
 blocks=unlimited
-wait_for 120 says small "trying again each second" || true
-kill -INT "$recorder" 2>/dev/null || true
-ended small
-check "small: it says why" \
-	"$(is "$(grep -c "no space left" "$dir/small.err")" -ge 2)"
-rm -f "$disk"/small.db*
+stays_full small
 
 # Somebody else's transaction for longer than a write waits for it.
 mkfifo "$dir/hold"

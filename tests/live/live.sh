@@ -143,6 +143,23 @@ check_all_ledgers() {
 	echo "# figure: ledgers_wrong $(echo "$wrong" | wc -w)"
 }
 
+# check_none_lost WHERE DB LEAST: at least so many samples of it were stored, and
+# none was lost on the way
+check_none_lost() {
+	stored=$(entry "$2" stored)
+	lost=$(sql "$2" "SELECT ifnull(sum(count), 0) FROM ledger
+		WHERE entry LIKE 'lost_%'")
+	check "$1 $stored samples are stored one by one, $lost lost" \
+		"$(both "$(is "$stored" -ge "$3")" "$(is "$lost" = 0)")"
+}
+
+# check_peak KB MIB: what live_peak said, and what it is to stay below
+check_peak() {
+	echo "# no process of the recorder has needed more than $(($1 >> 10)) MiB"
+	check "none of the recorder's processes has needed $2 MiB" \
+		"$(both "$(is "$1" -gt 0)" "$(is "$1" -lt $(($2 << 10)))")"
+}
+
 # live_peak RECORDER: the most memory that any of its processes has needed, in
 # kB, once it has ended
 live_peak() {
