@@ -38,8 +38,11 @@ struct table {
 	size_t n, room;
 	char *strings; /* owned; strings_size bytes and a NUL */
 	size_t strings_size;
+	size_t names_size; /* of it, up to the last NUL that is its own */
 	enum wire_source source;
-	bool is_sparse; /* it leaves functions out, and means to */
+	bool is_sparse;   /* it leaves functions out: on purpose, or lost */
+	bool is_taken;    /* by the first section of its type */
+	uint64_t skipped; /* functions whose names are damaged */
 };
 
 /* In the order in which they are asked. */
@@ -55,12 +58,13 @@ struct symbols {
 	struct table table[TABLES];
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	size_t n_segments;
+	struct symbols_loss loss;
 };
 
 /* What loading needs to know of the file. */
 struct loader {
 	const struct elf_file *file;
-	const struct symbols *symbols;
+	struct symbols *symbols;
 	uint64_t symbols_bytes_max, strings_bytes_max;
 	uint64_t *section_ends; /* owned */
 	size_t n_sections;
@@ -71,7 +75,9 @@ static int load_strings(const struct loader *loader, size_t section,
 {
 	Elf_Scn *scn = elf_getscn(loader->file->elf, section);
 	uint64_t limit = loader->file->key.size;
+	const char *end;
 	GElf_Shdr shdr;
+	int rc;
 
 	if (!scn || !gelf_getshdr(scn, &shdr) || shdr.sh_type != SHT_STRTAB ||
 	    shdr.sh_size > limit)
@@ -83,8 +89,13 @@ static int load_strings(const struct loader *loader, size_t section,
 		return -ENOMEM;
 	table->strings_size = shdr.sh_size;
 	table->strings[shdr.sh_size] = '\0';
-	return elf_file_read(loader->file, table->strings, shdr.sh_size,
-			     shdr.sh_offset);
+	rc = elf_file_read(loader->file, table->strings, shdr.sh_size,
+			   shdr.sh_offset);
+	if (rc)
+		return rc;
+	end = memrchr(table->strings, '\0', shdr.sh_size);
+	table->names_size = end ? (size_t)(end - table->strings) + 1 : 0;
+	return 0;
 }
 
 static uint32_t binding_rank(const Elf64_Sym *sym)
@@ -126,10 +137,15 @@ static int keep(const struct loader *loader, struct table *table,
 	uint64_t start = sym->st_value, offset;
 	struct function *bigger;
 
-	if (!is_function(sym) || sym->st_name >= table->strings_size ||
-	    !table->strings[sym->st_name] ||
+	if (!is_function(sym) || !sym->st_name ||
 	    !elf_vaddr_to_offset(loader->symbols->segments,
 				 loader->symbols->n_segments, start, &offset))
+		return 0;
+	if (sym->st_name >= table->names_size) {
+		table->skipped++;
+		return 0;
+	}
+	if (!table->strings[sym->st_name])
 		return 0;
 	if (table->n == FUNCTIONS_MAX)
 		return -EFBIG;
@@ -161,6 +177,8 @@ static int load_functions(const struct loader *loader, const GElf_Shdr *shdr,
 	uint64_t n = shdr->sh_size / sizeof(block[0]);
 	int rc = 0;
 
+	if (shdr->sh_size > loader->file->key.size)
+		return -EPROTO;
 	if (shdr->sh_size > loader->symbols_bytes_max)
 		return -EFBIG;
 	for (uint64_t at = 0; at < n && !rc; at += BLOCK_SYMBOLS) {
@@ -189,8 +207,8 @@ static int compare(const void *a, const void *b, void *ctx)
 }
 
 /* Give symbols without a size one: in .symtab up to the next symbol, but not
- * out of the section; where most functions are left out, nothing but the
- * address itself. */
+ * out of the section; where functions are left out, nothing but the address
+ * itself. */
 static void settle_ends(struct table *table)
 {
 	uint64_t next = UINT64_MAX, reach = 0;
@@ -215,19 +233,62 @@ static void settle_ends(struct table *table)
 	}
 }
 
+static void release(struct table *table)
+{
+	free(table->functions);
+	free(table->strings);
+	*table = (struct table){ .source = table->source,
+				 .is_sparse = table->is_sparse };
+}
+
+/* Remember the worst that is lost, and of which source. */
+static void lose(struct symbols *symbols, enum wire_loss what,
+		 enum wire_source source)
+{
+	if (what > symbols->loss.what)
+		symbols->loss = (struct symbols_loss){ what, source,
+						       symbols->loss.skipped };
+}
+
+static bool is_loss(int rc)
+{
+	return rc == -EPROTO || rc == -EFBIG;
+}
+
+static int read_table(const struct loader *loader, const GElf_Shdr *shdr,
+		      struct table *table)
+{
+	int rc = load_strings(loader, shdr->sh_link, table);
+
+	if (!rc && shdr->sh_entsize != sizeof(Elf64_Sym))
+		rc = -EPROTO;
+	return rc ? rc : load_functions(loader, shdr, table);
+}
+
+/* A table is there as a whole or not: in a part of one, functions would have
+ * the names of those around them. */
 static int load_table(const struct loader *loader, const GElf_Shdr *shdr,
 		      struct table *table)
 {
 	int rc;
 
-	if (table->functions || table->strings ||
-	    shdr->sh_entsize != sizeof(Elf64_Sym))
+	if (table->is_taken || !shdr->sh_size)
 		return 0;
-	rc = load_strings(loader, shdr->sh_link, table);
-	if (!rc)
-		rc = load_functions(loader, shdr, table);
+	rc = read_table(loader, shdr, table);
+	if (is_loss(rc))
+		lose(loader->symbols,
+		     rc == -EFBIG ? WIRE_LOSS_TOO_LARGE : WIRE_LOSS_TABLE,
+		     table->source);
+	if (rc)
+		release(table);
+	table->is_taken = true;
 	if (rc)
 		return rc;
+	if (table->skipped) {
+		table->is_sparse = true;
+		loader->symbols->loss.skipped += table->skipped;
+		lose(loader->symbols, WIRE_LOSS_NAMES, table->source);
+	}
 	if (table->n)
 		qsort_r(table->functions, table->n, sizeof(*table->functions),
 			compare, table);
@@ -258,12 +319,39 @@ static int load_section_ends(struct loader *loader)
 	return 0;
 }
 
-/* The first table of each type; NULL: of that type none is wanted. */
+/*
+ * Whether the header speaks of sections that are not there: of a file that was
+ * cut their headers are gone first, for they come last. libelf takes whatever
+ * lies at e_shoff for them; but the first one is always the same.
+ */
+static bool lacks_sections(const struct elf_file *file)
+{
+	GElf_Ehdr ehdr;
+	GElf_Shdr shdr;
+	Elf_Scn *first;
+
+	if (!gelf_getehdr(file->elf, &ehdr))
+		return true;
+	if (!ehdr.e_shoff && !ehdr.e_shnum)
+		return false;
+	first = elf_getscn(file->elf, 0);
+	return !first || !gelf_getshdr(first, &shdr) ||
+	       shdr.sh_type != SHT_NULL || shdr.sh_addr || shdr.sh_offset ||
+	       ehdr.e_shentsize != sizeof(Elf64_Shdr);
+}
+
+/* The first table of each type; NULL: of that type none is wanted. Where one
+ * is lost, the other is loaded all the same. */
 static int load_tables(struct loader *loader, struct table *symtab,
 		       struct table *dynsym)
 {
-	int rc = load_section_ends(loader);
+	int rc, lost = 0;
 
+	if (lacks_sections(loader->file)) {
+		lose(loader->symbols, WIRE_LOSS_SECTIONS, symtab->source);
+		return -EPROTO;
+	}
+	rc = load_section_ends(loader);
 	for (size_t i = 1; i < loader->n_sections && !rc; i++) {
 		Elf_Scn *scn = elf_getscn(loader->file->elf, i);
 		GElf_Shdr shdr;
@@ -274,9 +362,13 @@ static int load_tables(struct loader *loader, struct table *symtab,
 			rc = load_table(loader, &shdr, symtab);
 		else if (shdr.sh_type == SHT_DYNSYM && dynsym)
 			rc = load_table(loader, &shdr, dynsym);
+		if (is_loss(rc)) {
+			lost = rc;
+			rc = 0;
+		}
 	}
 	free(loader->section_ends);
-	return rc;
+	return rc ? rc : lost;
 }
 
 int symbols_load(struct symbols **out, const struct elf_file *file)
@@ -302,19 +394,12 @@ int symbols_load(struct symbols **out, const struct elf_file *file)
 	loader.symbols = symbols;
 	rc = load_tables(&loader, &symbols->table[SYMTAB],
 			 &symbols->table[DYNSYM]);
-	if (rc) {
+	if (rc && !is_loss(rc)) {
 		symbols_free(symbols);
 		return rc;
 	}
 	*out = symbols;
 	return 0;
-}
-
-static void release(struct table *table)
-{
-	free(table->functions);
-	free(table->strings);
-	*table = (struct table){ 0 };
 }
 
 int symbols_add(struct symbols *symbols, const struct elf_file *file,
@@ -353,6 +438,11 @@ void symbols_free(struct symbols *symbols)
 	for (int i = 0; i < TABLES; i++)
 		release(&symbols->table[i]);
 	free(symbols);
+}
+
+struct symbols_loss symbols_loss(const struct symbols *symbols)
+{
+	return symbols->loss;
 }
 
 size_t symbols_bytes(const struct symbols *symbols)

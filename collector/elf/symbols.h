@@ -18,9 +18,9 @@
 struct symbols; /* independent of the file once loaded */
 
 /*
- * Load .symtab and .dynsym. Returns 0 (also where there is neither),
- * -ENOEXEC (not for this machine), -EFBIG (beyond a limit), -EPROTO or
- * -ENOMEM. Free with symbols_free(), which takes NULL.
+ * Load .symtab and .dynsym. Returns 0 (also where there is neither, or it is
+ * lost: see symbols_loss()), -ENOEXEC (not for this machine), -ENOMEM, or what
+ * reading failed with. Free with symbols_free(), which takes NULL.
  */
 int symbols_load(struct symbols **out, const struct elf_file *file) MUST_CHECK;
 void symbols_free(struct symbols *symbols);
@@ -28,11 +28,20 @@ void symbols_free(struct symbols *symbols);
 /*
  * Add the .symtab of another file with the same addresses: what was unpacked
  * from it (WIRE_SOURCE_MINIDEBUG), or a debug file. Asked after those that
- * are there already. Returns as symbols_load(), with smaller limits, and
- * -ENOENT if it names nothing; symbols are then as they were.
+ * are there already. Returns as symbols_load(), with smaller limits; where the
+ * table is lost -EFBIG (beyond them) or -EPROTO; and -ENOENT if it names
+ * nothing. Symbols are then as they were, but for the loss.
  */
 int symbols_add(struct symbols *symbols, const struct elf_file *file,
 		enum wire_source source) MUST_CHECK;
+
+/* What a file says that it has of symbols, and was not to be had. */
+struct symbols_loss {
+	enum wire_loss what;     /* the worst */
+	enum wire_source source; /* of which that is true */
+	uint64_t skipped; /* functions, of all sources, by WIRE_LOSS_NAMES */
+};
+struct symbols_loss symbols_loss(const struct symbols *symbols);
 
 /* Memory that they take, for the caller's ceiling. */
 size_t symbols_bytes(const struct symbols *symbols);

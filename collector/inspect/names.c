@@ -260,6 +260,7 @@ enum inspect_status inspect_op_names(const struct request *request,
 	struct stat st;
 	int rc;
 
+	reply->own_size = sizeof(reply->own.names);
 	/* The vDSO's key has inode 0, as no file has. */
 	rc = is_vdso ? inspect_open_vdso(&file) : places_find(&file, request);
 	if (rc)
@@ -278,6 +279,15 @@ enum inspect_status inspect_op_names(const struct request *request,
 		    name.source == WIRE_SOURCE_SYMTAB)
 			name.source = WIRE_SOURCE_BUILD_ID;
 		rc = add(reply, is_found ? &name : NULL, is_vdso);
+	}
+	if (!rc) {
+		struct symbols_loss loss = symbols_loss(entry->parsed);
+
+		reply->own.names = (struct wire_names){
+			.loss = loss.what,
+			.source = loss.source,
+			.skipped = loss.skipped,
+		};
 	}
 	elf_file_close(&file);
 	return inspect_to_status(rc);

@@ -12,6 +12,7 @@
 struct reply {
 	union {
 		struct wire_process process;
+		struct wire_names names;
 		struct wire_table table;
 		struct wire_context context;
 		struct wire_perf_map perf_map;

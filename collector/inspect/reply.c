@@ -37,7 +37,8 @@ static bool find_layout(const struct wire_request *request,
 					   INSPECT_MAPPINGS_MAX };
 		return true;
 	case WIRE_NAMES:
-		*layout = (struct layout){ 0, sizeof(struct wire_name),
+		*layout = (struct layout){ sizeof(struct wire_names),
+					   sizeof(struct wire_name),
 					   request->n_offsets };
 		return true;
 	case WIRE_PERF_MAP:
@@ -343,7 +344,9 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 		memcpy(&out->perf_map, parts->own, sizeof(out->perf_map));
 		return take_names(out, parts);
 	case WIRE_NAMES:
-		return take_names(out, parts);
+		memcpy(&out->loss, parts->own, sizeof(out->loss));
+		return out->loss.source < WIRE_SOURCE_COUNT &&
+		       take_names(out, parts);
 	case WIRE_LINES:
 		memcpy(&out->lines, parts->own, sizeof(out->lines));
 		return take_levels(out, parts, request->n_offsets);

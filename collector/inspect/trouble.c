@@ -65,6 +65,60 @@ static enum trouble describe_lines(char out[TROUBLE_MAX], const char *whom,
 						    : TROUBLE_REFUSED;
 }
 
+static const char *say_where(uint32_t source)
+{
+	switch ((enum wire_source)source) {
+	case WIRE_SOURCE_MINIDEBUG:
+		return "its .gnu_debugdata";
+	case WIRE_SOURCE_BUILD_ID:
+	case WIRE_SOURCE_DEBUGLINK:
+		return "its debug file";
+	default:
+		return "the file itself";
+	}
+}
+
+/* What is lost of a file's symbols; the rest of them is used. */
+static enum trouble describe_names(char out[TROUBLE_MAX], const char *whom,
+				   const struct wire_names *names)
+{
+	static const char next[] =
+		"weft symbolize --symfs can name its code later, from a whole file";
+	const char *where = say_where(names->source);
+
+	switch ((enum wire_loss)names->loss) {
+	case WIRE_LOSS_NAMES:
+		snprintf(
+			out, TROUBLE_MAX,
+			"%s: %" PRIu64
+			" functions have no name: their symbols in %s point outside its table of names; %s",
+			whom, names->skipped, where, next);
+		return TROUBLE_MALFORMED;
+	case WIRE_LOSS_TABLE:
+		snprintf(
+			out, TROUBLE_MAX,
+			"%s: symbols of %s are not read: a table of them is cut off or damaged; %s",
+			whom, where, next);
+		return TROUBLE_MALFORMED;
+	case WIRE_LOSS_SECTIONS:
+		snprintf(
+			out, TROUBLE_MAX,
+			"%s: symbols of %s are not read: its section headers are cut off or damaged; %s",
+			whom, where, next);
+		return TROUBLE_MALFORMED;
+	case WIRE_LOSS_TOO_LARGE:
+		snprintf(
+			out, TROUBLE_MAX,
+			"%s: symbols of %s are not read: they are more than is read of one file",
+			whom, where);
+		return TROUBLE_CUT;
+	case WIRE_LOSS_NONE:
+	case WIRE_LOSS_COUNT:
+		break;
+	}
+	return TROUBLE_NONE;
+}
+
 enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 			      const struct inspect_answer *answer)
 {
@@ -74,6 +128,8 @@ enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 	say_whom(whom, sizeof(whom), job);
 	if (answer->status == INSPECT_OK && op == WIRE_LINES)
 		return describe_lines(out, whom, &answer->lines);
+	if (answer->status == INSPECT_OK && op == WIRE_NAMES)
+		return describe_names(out, whom, &answer->loss);
 	if (answer->status == INSPECT_OK)
 		return describe_perf_map(out, whom, &answer->perf_map);
 	if (answer->status == INSPECT_TIMEOUT) {

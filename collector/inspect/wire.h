@@ -139,6 +139,23 @@ struct wire_name {
 	uint32_t version;      /* of JIT code; else 0 */
 };
 
+/* What is lost of a file's symbols; the worse the later. */
+enum wire_loss {
+	WIRE_LOSS_NONE,
+	WIRE_LOSS_NAMES,     /* outside the table of names, or without an end */
+	WIRE_LOSS_TOO_LARGE, /* a table, for what is read of one file */
+	WIRE_LOSS_TABLE,     /* not in the file, or not one of symbols */
+	WIRE_LOSS_SECTIONS,  /* nobody knows where tables are */
+	WIRE_LOSS_COUNT
+};
+
+/* Of names: what is lost, as it is known by then. */
+struct wire_names {
+	uint32_t loss;    /* enum wire_loss */
+	uint32_t source;  /* enum wire_source, that it is lost of */
+	uint64_t skipped; /* functions whose names are lost */
+};
+
 /* Of a perf map, so far: lines that are not what they should be, and what is
  * not kept because there is too much. */
 struct wire_perf_map {

@@ -71,6 +71,8 @@ static void look(const struct question *q, struct answer *a)
 		return;
 	}
 	a->rc = -ENOENT;
+	if (symbols_loss(symbols).what)
+		a->rc = -EPROTO;
 	suggest(symbols, q->symbol, a);
 }
 
@@ -130,6 +132,11 @@ static int fail_symbol(const char *path, const char *symbol,
 			err, a->rc,
 			"'%s' is not a program or library of this machine (64-bit ELF)",
 			path);
+	case -EPROTO:
+		return weft_fail(
+			err, a->rc,
+			"no function '%s' in what could be read of '%s': its symbols are cut off, damaged, or too many",
+			symbol, path);
 	default:
 		return weft_fail(err, a->rc,
 				 "cannot read the symbols of '%s': %s", path,

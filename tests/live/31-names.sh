@@ -221,10 +221,20 @@ hostile shnum 60 '\377\377'
 hostile shstrndx 62 '\377\377'
 hostile class 4 '\001'
 hostile data 5 '\002'
+shoff=$(readelf -h v1 | awk '/Start of section headers/ { print $5 }')
+head -c "$shoff" v1 >hostile_cut
+chmod +x hostile_cut
+./hostile_cut 30 0 4
+# And what has no sections because it needs none.
+cp v1 bare
+for at in 40 41 42 43 44 45 46 47 58 59 60 61 62 63; do
+	printf '\000' | dd of=bare bs=1 seek=$at conv=notrunc status=none
+done
+./bare 30 0 4
 SH
-NAMES_STAY=0 "$weft" record -q -F 1499 -o "$dir/odd.db" -- \
+NAMES_STAY=0 "$weft" record -F 1499 -o "$dir/odd.db" -- \
 	sh "$dir/odd.sh" "$names" 30 \
-	"$(printf '%0240d' 0)"
+	"$(printf '%0240d' 0)" 2>"$dir/log"
 check_ledger "$dir/odd.db"
 check_names "a path with a space" "$dir/odd.db" "*/with space" 5
 check_names "a path with a newline" "$dir/odd.db" "*/new?line" 5
@@ -237,6 +247,14 @@ set -- $(names_in "$dir/odd.db" "*/hostile_*")
 echo "spoilt headers: $1 named right, $2 wrong, $3 samples not named" | say
 check "files whose headers lie, and that run, have no wrong names" \
 	"$(both "$(is "$2" = 0)" "$(is $(($1 + $3)) -gt 0)")"
+say <"$dir/log"
+for name in shoff shentsize shnum cut; do
+	check "hostile_$name: that its symbols are lost is told, once" \
+		"$(is "$(grep -c "hostile_$name': symbols of the file itself are not read: its section headers are cut off or damaged; weft symbolize " \
+			"$dir/log")" = 1)"
+done
+check "what was stripped of its sections lost nothing" \
+	"$(is "$(grep -c "bare'" "$dir/log")" = 0)"
 # shellcheck disable=SC2046
 set -- $(names_in "$dir/odd.db" "*/short_*")
 echo "gone at once: $1 named right, $2 wrong, $3 samples not named" | say

@@ -147,6 +147,7 @@ static void there_is_a_name_for_each_offset(void **state)
 					    .n_offsets = 2 };
 	struct {
 		struct wire_reply head;
+		struct wire_names own;
 		struct wire_name name[2];
 		char strings[8];
 	} reply = { .head = { .id = 7, .n = 2, .strings_size = 2 },
@@ -154,7 +155,8 @@ static void there_is_a_name_for_each_offset(void **state)
 			      { .name = WIRE_NO_STRING,
 				.linkage_name = WIRE_NO_STRING } },
 		    .strings = "f" };
-	size_t size = sizeof(reply.head) + sizeof(reply.name) + 2;
+	size_t size =
+		sizeof(reply.head) + sizeof(reply.own) + sizeof(reply.name) + 2;
 	struct inspect_answer answer;
 
 	(void)state;
