@@ -206,8 +206,39 @@ static __always_inline bool kern_is_compat(struct task_struct *task)
 	return task->thread_info.status & KERN_TS_COMPAT;
 }
 
+/* A probe costs as much for some words as for one, so the head of an object is
+ * read whole. 8-aligned, as the fields are. */
+enum {
+	KERN_HEAD_BYTES = 128
+};
+
+struct kern_head {
+	__u64 word[KERN_HEAD_BYTES / sizeof(__u64)];
+};
+
+static __always_inline bool kern_read_head(struct kern_head *head,
+					   const void *object)
+{
+	return !bpf_probe_read_kernel(head, sizeof(*head), object);
+}
+
+/* Take a field from the head of its object; where this kernel has it further
+ * back, read it. Non-zero: not readable. */
+#define kern_field(to, head, field)                                        \
+	({                                                                 \
+		__u32 at_ = bpf_core_field_offset(field);                  \
+		long rc_ = 0;                                              \
+                                                                           \
+		if (at_ <= KERN_HEAD_BYTES - sizeof(field))                \
+			*(to) = *(typeof(to))((const __u8 *)(head) + at_); \
+		else                                                       \
+			rc_ = bpf_core_read(to, sizeof(*(to)), &(field));  \
+		rc_;                                                       \
+	})
+
 /* When a file's inode last changed, as one number. False: not readable. */
-static __always_inline bool kern_inode_changed(struct inode *inode, __u64 *out)
+static __always_inline bool kern_inode_changed(const struct kern_head *head,
+					       struct inode *inode, __u64 *out)
 {
 	/* Since 6.13 the top bit says whether somebody has asked. */
 	const __u32 nsec_mask = 0x7fffffff;
@@ -219,10 +250,8 @@ static __always_inline bool kern_inode_changed(struct inode *inode, __u64 *out)
 	long rc = 0;
 
 	if (bpf_core_field_exists(numbers->i_ctime_sec)) {
-		rc = bpf_core_read(&time.tv_sec, sizeof(time.tv_sec),
-				   &numbers->i_ctime_sec);
-		rc |= bpf_core_read(&nsec, sizeof(nsec),
-				    &numbers->i_ctime_nsec);
+		rc = kern_field(&time.tv_sec, head, numbers->i_ctime_sec);
+		rc |= kern_field(&nsec, head, numbers->i_ctime_nsec);
 		time.tv_nsec = nsec & nsec_mask;
 	} else if (bpf_core_field_exists(hidden->__i_ctime)) {
 		rc = bpf_core_read(&time, sizeof(time), &hidden->__i_ctime);

@@ -137,82 +137,90 @@ static __always_inline __u64 maple_find(__u64 *node, __u64 root, __u64 address)
 	return 0;
 }
 
-static __always_inline bool file_key_of(struct inode *inode,
+static __always_inline bool file_key_of(struct kern_head *head,
+					struct inode *inode,
 					struct weft_file_key *file)
 {
 	struct super_block *sb = NULL;
 	unsigned long number = 0;
 
-	if (bpf_core_read(&number, sizeof(number), &inode->i_ino) ||
-	    bpf_core_read(&file->generation, sizeof(file->generation),
-			  &inode->i_generation) ||
-	    bpf_core_read(&sb, sizeof(sb), &inode->i_sb) ||
+	if (!kern_read_head(head, inode) ||
+	    kern_field(&number, head, inode->i_ino) ||
+	    kern_field(&file->generation, head, inode->i_generation) ||
+	    kern_field(&sb, head, inode->i_sb) ||
 	    bpf_core_read(&file->dev, sizeof(file->dev), &sb->s_dev) ||
-	    !kern_inode_changed(inode, &file->changed))
+	    !kern_inode_changed(head, inode, &file->changed))
 		return false;
 	file->inode = number;
 	return true;
 }
 
+/* What a vm_area_struct says. */
+struct area {
+	__u64 start, end, flags, page;
+	struct mm_struct *mm;
+	bool has_file;
+	struct inode *inode;
+};
+
+static __always_inline bool area_read(struct kern_head *head, __u64 address,
+				      struct area *a)
+{
+	struct vm_area_struct *vma = (void *)address;
+	struct file *file = NULL;
+
+	a->inode = NULL;
+	if (!kern_read_head(head, vma) ||
+	    kern_field(&a->start, head, vma->vm_start) ||
+	    kern_field(&a->end, head, vma->vm_end) ||
+	    kern_field(&a->flags, head, vma->vm_flags) ||
+	    kern_field(&a->page, head, vma->vm_pgoff) ||
+	    kern_field(&a->mm, head, vma->vm_mm) ||
+	    kern_field(&file, head, vma->vm_file))
+		return false;
+	a->has_file = file;
+	return !file ||
+	       !bpf_core_read(&a->inode, sizeof(a->inode), &file->f_inode);
+}
+
 /* Read a mapping that covers the address, with its file's identity. */
 static __always_inline bool mapping_read(const struct memory *memory,
-					 __u64 address, struct mapping *m,
+					 struct kern_head *head, __u64 address,
+					 struct mapping *m,
 					 struct weft_file_key *file)
 {
-	struct vm_area_struct *vma = (void *)m->vma;
-	__u64 start = 0, end = 0, flags = 0, page = 0;
-	struct mm_struct *mm = NULL;
-	struct inode *inode = NULL;
-	struct file *f = NULL;
+	struct area a;
 
-	if (bpf_core_read(&start, sizeof(start), &vma->vm_start) ||
-	    bpf_core_read(&end, sizeof(end), &vma->vm_end) ||
-	    bpf_core_read(&mm, sizeof(mm), &vma->vm_mm) ||
-	    bpf_core_read(&flags, sizeof(flags), &vma->vm_flags) ||
-	    bpf_core_read(&page, sizeof(page), &vma->vm_pgoff) ||
-	    bpf_core_read(&f, sizeof(f), &vma->vm_file))
+	if (!area_read(head, m->vma, &a) || (__u64)a.mm != memory->mm ||
+	    address < a.start || address >= a.end || !(a.flags & KERN_VM_EXEC))
 		return false;
-	if ((__u64)mm != memory->mm || address < start || address >= end ||
-	    !(flags & KERN_VM_EXEC))
-		return false;
-	m->place.start = start;
-	m->place.end = end;
-	m->place.bias = (page << WEFT_TABLE_PAGE_BITS) - start;
-	if (!f) {
-		m->inode = 0;
-		m->has_file = start == memory->vdso;
-		m->place.bias = -start;
-		return true;
-	}
-	if (bpf_core_read(&inode, sizeof(inode), &f->f_inode))
-		return false;
-	m->inode = (__u64)inode;
+	m->place.start = a.start;
+	m->place.end = a.end;
+	m->place.bias = (a.page << WEFT_TABLE_PAGE_BITS) - a.start;
+	m->inode = (__u64)a.inode;
 	m->has_file = true;
-	return file_key_of(inode, file);
+	if (a.has_file)
+		return file_key_of(head, a.inode, file);
+	m->has_file = a.start == memory->vdso;
+	m->place.bias = -a.start;
+	return true;
 }
 
 /* Whether what was remembered is still mapped there: cheaper than looking it
  * up. */
 static __always_inline bool mapping_still_holds(const struct memory *memory,
+						struct kern_head *head,
 						const struct mapping *m)
 {
-	struct vm_area_struct *vma = (void *)m->vma;
-	__u64 start = 0, end = 0, page = 0;
-	struct mm_struct *mm = NULL;
-	struct file *f = NULL;
-	struct inode *inode = NULL;
+	struct area a;
 
-	if (bpf_core_read(&start, sizeof(start), &vma->vm_start) ||
-	    bpf_core_read(&end, sizeof(end), &vma->vm_end) ||
-	    bpf_core_read(&mm, sizeof(mm), &vma->vm_mm) ||
-	    bpf_core_read(&page, sizeof(page), &vma->vm_pgoff) ||
-	    bpf_core_read(&f, sizeof(f), &vma->vm_file) ||
-	    (f && bpf_core_read(&inode, sizeof(inode), &f->f_inode)))
+	if (!area_read(head, m->vma, &a))
 		return false;
-	if (f && (page << WEFT_TABLE_PAGE_BITS) - start != m->place.bias)
+	if (a.has_file &&
+	    (a.page << WEFT_TABLE_PAGE_BITS) - a.start != m->place.bias)
 		return false;
-	return start == m->place.start && end == m->place.end &&
-	       (__u64)mm == memory->mm && (__u64)inode == m->inode;
+	return a.start == m->place.start && a.end == m->place.end &&
+	       (__u64)a.mm == memory->mm && (__u64)a.inode == m->inode;
 }
 
 /* What looking up needs and remembers, in map memory: the stack is small. */
@@ -220,6 +228,7 @@ struct mappings {
 	struct memory memory;
 	__u32 epoch, generation;
 	struct weft_file_key file;
+	struct kern_head head;
 	__u64 node[MAPLE_NODE_WORDS];
 	struct mapping mapping[MAPPINGS_CACHED];
 };
@@ -233,7 +242,8 @@ static __always_inline bool mapping_from_tree(struct mappings *all,
 	m->memory = 0;
 	m->vma = maple_find(all->node, root, address);
 	__builtin_memset(&all->file, 0, sizeof(all->file));
-	return m->vma && mapping_read(&all->memory, address, m, &all->file);
+	return m->vma &&
+	       mapping_read(&all->memory, &all->head, address, m, &all->file);
 }
 
 static __always_inline bool mapping_from_list(struct mappings *all,
@@ -287,7 +297,7 @@ static __always_inline struct mapping *mapping_find(struct mappings *all,
 		/* Kernels without a sequence leave a freed mapping as it was:
 		 * there it proves nothing. */
 		if (memory->has_sequence && !shared.mappings_are_listed &&
-		    mapping_still_holds(memory, m)) {
+		    mapping_still_holds(memory, &all->head, m)) {
 			m->sequence = memory->sequence;
 			return m;
 		}

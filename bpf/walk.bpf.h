@@ -23,8 +23,8 @@ struct hash {
 
 enum {
 	/* Reading so much of the stack at a time costs little more than
-	 * reading a word, and has the next few frames too. Power of 2. */
-	WINDOW_WORDS = 32,
+	 * reading a word, and has the next frames too. Power of 2. */
+	WINDOW_WORDS = 128,
 	PAGE_MASK = 4095,
 	RULES_CACHED = 4096, /* power of 2 */
 	RULE_OFFSET_BITS = 40

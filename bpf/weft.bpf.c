@@ -260,13 +260,14 @@ int list_mapped(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct task_struct *task = ctx->task;
 	struct weft_mapped found = { 0 };
+	struct kern_head head;
 
 	if (!task || !vma || !vma->vm_file || !(vma->vm_flags & KERN_VM_EXEC))
 		return 0;
 	/* The cgroup test is of the current task only: there, list all. */
 	if (!config.filter_cgroup && !is_target(task))
 		return 0;
-	if (!file_key_of(vma->vm_file->f_inode, &found.file))
+	if (!file_key_of(&head, vma->vm_file->f_inode, &found.file))
 		return 0;
 	found.process = identity_of(task);
 	found.start = vma->vm_start;

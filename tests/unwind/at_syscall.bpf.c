@@ -48,10 +48,11 @@ int list_watched(struct bpf_iter__task_vma *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct task_struct *task = ctx->task;
 	struct weft_mapped found = { 0 };
+	struct kern_head head;
 
 	if (!task || !vma || task->tgid != watched_tid || !vma->vm_file ||
 	    !(vma->vm_flags & KERN_VM_EXEC) ||
-	    !file_key_of(vma->vm_file->f_inode, &found.file))
+	    !file_key_of(&head, vma->vm_file->f_inode, &found.file))
 		return 0;
 	found.start = vma->vm_start;
 	found.end = vma->vm_end;
