@@ -53,6 +53,16 @@ static size_t home(const struct idmap *map, struct idmap_key key)
 	       (map->size - 1);
 }
 
+void idmap_take(const struct idmap *map, struct idmap_key *key, uint64_t word)
+{
+	key->word[0] = mix(key->word[0] ^ word,
+			   (map->secret[0] ^ 0xa0761d6478bd642f) | 1) +
+		       word;
+	key->word[1] = mix(key->word[1] ^ word,
+			   (map->secret[1] ^ 0xe7037ed1a0b428db) | 1) -
+		       word;
+}
+
 static bool is_equal(struct idmap_key a, struct idmap_key b)
 {
 	return a.word[0] == b.word[0] && a.word[1] == b.word[1];

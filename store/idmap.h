@@ -33,6 +33,13 @@ void idmap_release(struct idmap *map);
 /* The id of key, or 0. */
 int64_t idmap_find(const struct idmap *map, struct idmap_key key);
 
+/*
+ * Take one more word into a key that stands for a sequence of them; it begins
+ * with zeros. Two sequences get one key by chance only, which is one in 2^64 or
+ * less, and nobody without the secret can tell which do.
+ */
+void idmap_take(const struct idmap *map, struct idmap_key *key, uint64_t word);
+
 /* Add a key that is not there. Returns 0 or -ENOMEM (map unchanged). */
 int idmap_add(struct idmap *map, struct idmap_key key, int64_t id) MUST_CHECK;
 

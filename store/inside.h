@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A store from within its room: what store.c, intern.c, write.c and seal.c
- * share. Nobody else includes it, except tests.
+ * A store from within its room: what store.c, intern.c, stack.c, write.c and
+ * seal.c share. Nobody else includes it, except tests.
  */
 #ifndef WEFT_STORE_INSIDE_H
 #define WEFT_STORE_INSIDE_H
@@ -14,14 +14,15 @@
 
 /*
  * Ceilings of what is remembered, in entries of 24 bytes (32 to 64 with the
- * room that a hash table needs): 96, 24 and 24 MiB, a few when stacks are few.
- * A full memory is cleared and the file asked instead; only of traces a batch
- * may add more, up to its samples (48 MiB).
+ * room that a hash table needs): 96, 24, 24 and 12 MiB, a few when stacks are
+ * few. A full memory is cleared and the file asked instead; only of traces a
+ * batch may add more, up to its samples (48 MiB).
  */
 enum {
 	MAX_NODES = 3 << 20,
 	MAX_FRAMES = 3 << 18,
 	MAX_TRACES = 3 << 18,
+	MAX_STACKS = 3 << 17,
 };
 
 /* Rows of one table that are remembered by key. */
@@ -30,12 +31,6 @@ struct memory {
 	int64_t next;   /* id that the next new row gets */
 	size_t ceiling; /* entries */
 	bool knows_all; /* what is not in map is not in the file */
-};
-
-/* A bit for each node: whether the file is known to have its row of stack. */
-struct stack_rows {
-	uint64_t *bits; /* owned */
-	size_t n_words;
 };
 
 struct store {
@@ -58,7 +53,8 @@ struct store {
 	const char *const *walk_end; /* borrowed from store_opts.words */
 	size_t n_walk_ends;
 	struct memory node, frame, trace;
-	struct stack_rows stack_rows;
+	struct idmap stack;   /* whole ones, by a hash of their frames */
+	size_t stack_ceiling; /* entries */
 	int64_t next_sample;
 	uint64_t tail_rows, sealed_rows;
 	uint64_t tail_limit;         /* rows at which the tail is sealed */
@@ -110,6 +106,25 @@ enum sweep_kind {
 
 /* A batch refers to a row: a sweep that is under way leaves it. */
 void sweep_saw(struct store *st, enum sweep_kind kind, int64_t id);
+
+/* Whether one is. What it may take away must not be remembered then. */
+bool sweep_is_under_way(const struct store *st);
+
+/* Remember a row that is in the file, if there is room. */
+int remember_row(struct store *st, struct memory *memory, struct idmap_key key,
+		 int64_t id, struct weft_err *err) MUST_CHECK;
+
+/* What a node of the tree of stacks is remembered by. */
+struct idmap_key node_key(int64_t parent_id, int64_t frame_id);
+
+/* Find or write a stack of a batch: its nodes and its row. frame_id: the ids of
+ * the batch's frames. */
+int stack_intern(struct store *st, const struct store_batch *batch,
+		 const struct store_stack *stack, const int64_t *frame_id,
+		 int64_t *out, struct weft_err *err) MUST_CHECK;
+
+/* Whole stacks that are remembered may not be there any more. */
+void stack_forget(struct store *st);
 
 /* Clear what has no room for the batch. Outside of a transaction. */
 int intern_make_room(struct store *st, const struct store_batch *batch,

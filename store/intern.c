@@ -7,12 +7,7 @@
  * what was written is remembered; only where that memory is not complete is
  * the file asked as well.
  *
- * Stacks are a tree. A stack is walked from its root, each step being a node
- * (parent, frame); its id is the id of its leaf's node. The walk starts at a
- * number at or below 0, one for each status and reason for its end, so that a
- * broken stack never equals a complete one of the same frames. No index over
- * (parent, frame) makes the file bigger, until there are more nodes than are
- * remembered: then one is made, and dropped on close.
+ * Stacks are a tree (store/stack.c).
  *
  * Ids are dealt from counters, and none twice while a store is open. So a
  * transaction that failed is forgotten by forgetting all ids from where the
@@ -29,24 +24,6 @@ static const char *const kind_word[STORE_BINARY_KINDS] = {
 	[STORE_MODULE] = "module", [STORE_VDSO] = "vdso",
 	[STORE_JIT] = "jit",       [STORE_UNKNOWN] = "unknown",
 };
-
-static const char *const status_word[STORE_STACK_STATUSES] = {
-	[STORE_COMPLETE] = "complete", [STORE_TRUNCATED] = "truncated",
-	[STORE_BROKEN] = "broken",     [STORE_NO_USER] = "no_user",
-	[STORE_LOST] = "lost",         [STORE_NOT_TAKEN] = "not_taken",
-};
-
-/*
- * Roots for each reason: room for as many statuses. Those above -ROOTS_OF_END
- * are of stacks without a reason: the lost, those not taken, and all of schema
- * 1.
- */
-enum {
-	ROOTS_OF_END = 16
-};
-
-_Static_assert((int)STORE_STACK_STATUSES <= (int)ROOTS_OF_END,
-	       "a root for each status");
 
 /* 0 stands for "not known". */
 static void bind_known(sqlite3_stmt *stmt, int column, uint32_t value)
@@ -163,9 +140,8 @@ static int remember(struct store *st, struct memory *memory,
 	return 0;
 }
 
-/* The same of a row that is in the file: it is found there as well. */
-static int remember_row(struct store *st, struct memory *memory,
-			struct idmap_key key, int64_t id, struct weft_err *err)
+int remember_row(struct store *st, struct memory *memory, struct idmap_key key,
+		 int64_t id, struct weft_err *err)
 {
 	if (!memory->knows_all && memory->map.n >= memory->ceiling)
 		return 0;
@@ -234,140 +210,6 @@ static int intern_frame(struct store *st, int64_t binary_id,
 	return rc;
 }
 
-static struct idmap_key node_key(int64_t parent_id, int64_t frame_id)
-{
-	return (struct idmap_key){ { (uint64_t)parent_id,
-				     (uint64_t)frame_id } };
-}
-
-static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
-		       int64_t *out, struct weft_err *err)
-{
-	struct idmap_key key = node_key(parent_id, frame_id);
-	sqlite3_stmt *stmt;
-	int rc;
-
-	*out = idmap_find(&st->node.map, key);
-	if (*out)
-		return 0;
-	if (!st->node.knows_all) {
-		rc = store_stmt(st, STORE_SQL_STACK_NODE_FIND, &stmt, err);
-		if (rc)
-			return rc;
-		sqlite3_bind_int64(stmt, 1, parent_id);
-		sqlite3_bind_int64(stmt, 2, frame_id);
-		rc = store_find(st, stmt, out, err);
-		if (rc)
-			return rc;
-		if (*out)
-			return remember_row(st, &st->node, key, *out, err);
-	}
-	rc = store_stmt(st, STORE_SQL_STACK_NODE_ADD, &stmt, err);
-	if (rc)
-		return rc;
-	*out = st->node.next;
-	sqlite3_bind_int64(stmt, 1, *out);
-	sqlite3_bind_int64(stmt, 2, parent_id);
-	sqlite3_bind_int64(stmt, 3, frame_id);
-	rc = store_run(st, stmt, err);
-	if (rc)
-		return rc;
-	st->node.next++;
-	return remember_row(st, &st->node, key, *out, err);
-}
-
-enum {
-	WORD_BITS = 64,
-	LEAST_WORDS = 1024,
-	MOST_WORDS = 1 << 20 /* 8 MiB */
-};
-
-static bool has_row(const struct stack_rows *r, int64_t node)
-{
-	size_t word = (size_t)node / WORD_BITS;
-
-	return word < r->n_words &&
-	       (r->bits[word] >> (size_t)node % WORD_BITS & 1);
-}
-
-/* Where there is no room for it, the file is asked again the next time. */
-static void note_row(struct stack_rows *r, int64_t node)
-{
-	size_t word = (size_t)node / WORD_BITS;
-	size_t n = r->n_words ? r->n_words : LEAST_WORDS;
-	uint64_t *bits = r->bits;
-
-	if (word >= MOST_WORDS)
-		return;
-	while (n <= word)
-		n *= 2;
-	if (n > r->n_words) {
-		bits = realloc(r->bits, n * sizeof(*bits));
-		if (!bits)
-			return;
-		memset(bits + r->n_words, 0, (n - r->n_words) * sizeof(*bits));
-		r->bits = bits;
-		r->n_words = n;
-	}
-	bits[word] |= (uint64_t)1 << (size_t)node % WORD_BITS;
-}
-
-/* What a transaction that failed has put is not there. */
-static void forget_rows(struct stack_rows *r)
-{
-	free(r->bits);
-	*r = (struct stack_rows){ 0 };
-}
-
-/* Where the walk to a stack's node starts. */
-static int64_t root_of(const struct store_stack *stack)
-{
-	int64_t root = stack->status;
-
-	if (stack->status < STORE_LOST)
-		root += ROOTS_OF_END * ((int64_t)stack->end + 1);
-	return -root;
-}
-
-static int intern_stack(struct store *st, const struct store_batch *b,
-			const struct store_stack *stack,
-			const int64_t *frame_id, int64_t *out,
-			struct weft_err *err)
-{
-	int64_t node = root_of(stack);
-	uint32_t i = stack->depth;
-	sqlite3_stmt *stmt;
-	int rc;
-
-	while (i--) {
-		rc = intern_node(st, node,
-				 frame_id[b->stack_frames[stack->first + i]],
-				 &node, err);
-		if (rc)
-			return rc;
-		sweep_saw(st, SWEEP_NODE, node);
-	}
-	*out = node;
-	/* Roots have numbers at or below 0; their stacks are few. */
-	if (node > 0 && has_row(&st->stack_rows, node))
-		return 0;
-	rc = store_stmt(st, STORE_SQL_STACK_PUT, &stmt, err);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, node);
-	sqlite3_bind_text(stmt, 2, status_word[stack->status], -1,
-			  SQLITE_STATIC);
-	sqlite3_bind_int64(stmt, 3, stack->depth);
-	sqlite3_bind_text(stmt, 4,
-			  stack->status < STORE_LOST ? st->walk_end[stack->end]
-						     : NULL,
-			  -1, SQLITE_STATIC);
-	rc = store_run(st, stmt, err);
-	if (!rc && node > 0)
-		note_row(&st->stack_rows, node);
-	return rc;
-}
-
 int intern_trace(struct store *st, const uint8_t trace_id[16], int64_t *out,
 		 struct weft_err *err)
 {
@@ -423,7 +265,7 @@ int intern_batch(struct store *st, const struct store_batch *b,
 		rc = intern_frame(st, out->binary[b->frames[i].binary],
 				  &b->frames[i], &out->frame[i], err);
 	for (i = 0; i < b->n_stacks && !rc; i++)
-		rc = intern_stack(st, b, &b->stacks[i], out->frame,
+		rc = stack_intern(st, b, &b->stacks[i], out->frame,
 				  &out->stack[i], err);
 	if (!rc)
 		rc = intern_attributes(st, b, out->attribute, err);
@@ -462,7 +304,7 @@ void intern_forget(struct store *st, struct intern_mark mark)
 	forget(&st->node, mark.node);
 	forget(&st->frame, mark.frame);
 	forget(&st->trace, mark.trace);
-	forget_rows(&st->stack_rows);
+	stack_forget(st);
 	st->next_sample = mark.sample;
 }
 

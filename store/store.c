@@ -263,7 +263,7 @@ static void destroy(struct store *st)
 	idmap_release(&st->node.map);
 	idmap_release(&st->frame.map);
 	idmap_release(&st->trace.map);
-	free(st->stack_rows.bits);
+	idmap_release(&st->stack);
 	free(st->ledger_entry_id);
 	free(st->metric_has_value);
 	free(st->metric_has_extremes);
@@ -337,6 +337,8 @@ static int open_store(struct store **out, const struct store_opts *opts,
 	init_memory(&st->node, MAX_NODES);
 	init_memory(&st->frame, MAX_FRAMES);
 	init_memory(&st->trace, MAX_TRACES);
+	idmap_init(&st->stack);
+	st->stack_ceiling = MAX_STACKS;
 	if (st->in_memory) {
 		st->path = strdup(":memory:");
 		rc = st->path ? 0 : -ENOMEM;

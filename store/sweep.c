@@ -46,8 +46,13 @@ static bool is_marked(const struct marks *m, int64_t id)
 
 void sweep_saw(struct store *st, enum sweep_kind kind, int64_t id)
 {
-	if (st->retention && st->retention->sweep)
+	if (sweep_is_under_way(st))
 		mark(&st->retention->sweep->marks[kind], id);
+}
+
+bool sweep_is_under_way(const struct store *st)
+{
+	return st->retention && st->retention->sweep;
 }
 
 void sweep_free(struct sweep *s)
@@ -87,6 +92,7 @@ static int begin(struct store *st, struct sweep **out, struct weft_err *err)
 	if (rc)
 		sweep_free(s);
 	*out = rc ? NULL : s;
+	stack_forget(st);
 	return rc;
 }
 

@@ -527,6 +527,32 @@ static void it_goes_on_while_it_is_recorded(void **state)
 		 "5200");
 }
 
+/* The node of the outer one stays, its row has gone. */
+static void a_stack_within_another_comes_back(void **state)
+{
+	struct store_keep keep = { 0, 0, 0, 5 * SECOND, 0 };
+	struct store_gone gone = { 0 };
+	struct store *st = open_file(false);
+
+	(void)state;
+	st->sweep_after = 1;
+	for (int i = 0; i < 60; i++) {
+		fill(i);
+		b.stack[1] = b.stack[0];
+		if (i < 10 || i >= 50) {
+			b.stack[1].first++;
+			b.stack[1].depth--;
+		}
+		t_write(st, &b);
+		tend(st, &keep, at(i + 1), &gone);
+	}
+	assert_int_equal(gone.stacks, 1);
+	t_close(st);
+	expect_sound();
+	t_expect("a.db", "SELECT depth FROM stack WHERE id > 0 ORDER BY 1",
+		 "2\n3");
+}
+
 static void a_size_is_kept_detail_first(void **state)
 {
 	struct store_keep keep = keep_all;
@@ -697,6 +723,7 @@ int main(void)
 		TEST(a_pinned_trace_stays_whole),
 		TEST(counts_go_last_and_are_named),
 		TEST(it_goes_on_while_it_is_recorded),
+		TEST(a_stack_within_another_comes_back),
 		TEST(a_size_is_kept_detail_first),
 		TEST(a_trial_changes_nothing),
 		TEST(an_early_file_is_written_anew),

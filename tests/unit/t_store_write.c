@@ -322,6 +322,8 @@ static void a_full_memory_keeps_rows_unique(void **state)
 	t_write(st, &b);
 	assert_true(st->node.map.n > 1 && st->frame.map.n > 1);
 	st->node.ceiling = st->frame.ceiling = st->trace.ceiling = 1;
+	st->stack_ceiling = 0;
+	stack_forget(st);
 	t_write(st, &b);
 	b.frame[1].address = 0x30;
 	t_write(st, &b);
@@ -342,12 +344,34 @@ static void a_full_memory_keeps_rows_unique(void **state)
 		 "0");
 }
 
+static void whole_stacks_are_remembered_up_to_a_ceiling(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	st->stack_ceiling = 1;
+	t_fill(&b);
+	t_write(st, &b);
+	assert_in_range(st->stack.n, 0, 1);
+	st->stack_ceiling = 2;
+	t_write(st, &b);
+	assert_int_equal(st->stack.n, 2); /* the lost one is a root */
+	idmap_clear(&st->node.map);       /* nobody asks it */
+	t_write(st, &b);
+	t_expect("a.db",
+		 "SELECT (SELECT count(*) FROM stack),"
+		 " (SELECT count(*) FROM stack_node)",
+		 "3|6");
+	t_close(st);
+}
+
 static void a_first_batch_larger_than_the_memory_keeps_rows_unique(void **state)
 {
 	struct store *st = t_open("a.db", false);
 
 	(void)state;
 	st->node.ceiling = st->frame.ceiling = 1;
+	st->stack_ceiling = 0;
 	t_fill(&b);
 	t_write(st, &b);
 	t_write(st, &b);
@@ -683,6 +707,7 @@ int main(void)
 		TEST(stacks_that_ended_otherwise_are_other_rows),
 		TEST(stack_ends_sums_by_process_status_and_reason),
 		TEST(a_full_memory_keeps_rows_unique),
+		TEST(whole_stacks_are_remembered_up_to_a_ceiling),
 		TEST(a_first_batch_larger_than_the_memory_keeps_rows_unique),
 		TEST(other_code_at_an_address_is_another_frame),
 		TEST(what_is_learnt_later_completes_a_process),
