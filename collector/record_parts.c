@@ -342,10 +342,12 @@ static int open_receiver(struct record_parts *p, struct weft_err *err)
 	return receiver_open(&p->receiver, &opts, err);
 }
 
-static void on_trouble(void *ctx, const char *sentence)
+static void on_trouble(void *ctx, enum inspect_trouble kind,
+		       const char *sentence)
 {
 	struct record_parts *p = ctx;
 
+	(void)kind;
 	weft_log(p->troubles < TROUBLES_MAX ? WEFT_WARN : WEFT_DEBUG, "%s",
 		 sentence);
 	if (++p->troubles == TROUBLES_MAX)

@@ -18,7 +18,8 @@ struct inspect_target {
 	uint64_t a, b;
 	bool is_file;
 	bool is_lines; /* barred apart from the file's names */
-	/* What was told of it, enum trouble: each is told apart. Else 0. */
+	/* What was told of it, enum inspect_trouble: each is told apart. Else
+	 * 0. */
 	uint8_t trouble;
 };
 

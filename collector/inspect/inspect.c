@@ -34,6 +34,8 @@ struct inspect {
 	struct inspect_bars told; /* whose trouble was told */
 	inspect_trouble_fn *on_trouble;
 	void *trouble_ctx; /* borrowed */
+	inspect_other_fn *on_other;
+	void *other_ctx; /* borrowed */
 	struct inspect_totals totals;
 	uint32_t passes; /* times that the first waiting job was passed over */
 	bool is_closing;
@@ -192,19 +194,35 @@ static void tell_trouble(struct inspect *in, const struct job *job,
 			 const struct inspect_answer *answer)
 {
 	struct inspect_target what = job->target;
+	enum inspect_trouble kind;
 	char text[TROUBLE_MAX];
 
 	if (!in->on_trouble)
 		return;
-	what.trouble = (uint8_t)trouble_describe(text, job, answer);
-	if (what.trouble == TROUBLE_NONE)
+	kind = trouble_describe(text, job, answer);
+	if (kind == INSPECT_TROUBLE_NONE)
 		return;
-	if (what.trouble != TROUBLE_BARRED) {
+	if (kind != INSPECT_TROUBLE_BARRED) {
+		what.trouble = (uint8_t)kind;
 		if (inspect_bars_has(&in->told, &what, 0))
 			return;
 		inspect_bars_add(&in->told, &what, UINT64_MAX);
 	}
-	in->on_trouble(in->trouble_ctx, text);
+	in->on_trouble(in->trouble_ctx, kind, text);
+}
+
+static void tell_others(struct inspect *in, const struct job *job,
+			const struct inspect_answer *answer)
+{
+	if (!in->on_other || job->request->op != WIRE_NAMES)
+		return;
+	for (size_t i = 0; i < job->request->n_places; i++) {
+		const struct wire_other *other = &answer->of_names.other[i];
+
+		if (other->is_there)
+			in->on_other(in->other_ctx, i, other->build_id,
+				     other->build_id_size);
+	}
 }
 
 static void on_over(void *ctx, struct job *job,
@@ -221,6 +239,7 @@ static void on_over(void *ctx, struct job *job,
 		 answer->owner != WIRE_NO_OWNER)
 		inspect_owners_learn(&in->owners, &job->target, answer->owner);
 	tell_trouble(in, job, answer);
+	tell_others(in, job, answer);
 	call_back(in, job, answer);
 }
 
@@ -322,6 +341,12 @@ void inspect_on_trouble(struct inspect *in, inspect_trouble_fn *fn, void *ctx)
 {
 	in->on_trouble = fn;
 	in->trouble_ctx = ctx;
+}
+
+void inspect_on_other(struct inspect *in, inspect_other_fn *fn, void *ctx)
+{
+	in->on_other = fn;
+	in->other_ctx = ctx;
 }
 
 uint64_t inspect_cpu_ns(const struct inspect *in)

@@ -83,6 +83,14 @@ struct inspect_totals {
 };
 void inspect_read_totals(const struct inspect *in, struct inspect_totals *out);
 
+enum inspect_trouble {
+	INSPECT_TROUBLE_NONE,
+	INSPECT_TROUBLE_BARRED,    /* it made an inspector hang or die */
+	INSPECT_TROUBLE_REFUSED,   /* as a whole */
+	INSPECT_TROUBLE_MALFORMED, /* in parts */
+	INSPECT_TROUBLE_CUT        /* more than is kept */
+};
+
 /*
  * Hear of targets that are to blame for names that are missing: of one that is
  * barred, each time, of a file or perf map that was refused, or is malformed in
@@ -90,7 +98,8 @@ void inspect_read_totals(const struct inspect *in, struct inspect_totals *out);
  * The sentence is borrowed, and holds what the target says of itself. At most
  * one fn; call before anything is asked.
  */
-typedef void inspect_trouble_fn(void *ctx, const char *sentence);
+typedef void inspect_trouble_fn(void *ctx, enum inspect_trouble kind,
+				const char *sentence);
 void inspect_on_trouble(struct inspect *in, inspect_trouble_fn *fn, void *ctx);
 
 /* CPU time of the server and all its inspectors, ended ones included. Reads
@@ -193,6 +202,16 @@ struct inspect_name {
 	uint32_t version; /* of JIT code: differs for different code at one
 			     address; 0: no entry covers it, or not JIT */
 };
+
+/*
+ * Hear of files that lie at places where another was asked for, by its build
+ * ID: place, an index, holds one with this build ID, size 0: none. Before the
+ * names are told; maybe more than once. At most one fn; call before anything
+ * is asked.
+ */
+typedef void inspect_other_fn(void *ctx, size_t place, const uint8_t *build_id,
+			      size_t size);
+void inspect_on_other(struct inspect *in, inspect_other_fn *fn, void *ctx);
 
 typedef void inspect_names_fn(void *ctx, enum inspect_status status,
 			      const struct inspect_name *names, size_t n);

@@ -133,15 +133,31 @@ struct job *job_new(const struct job_parts *parts, union job_fn fn, void *ctx)
 	return job;
 }
 
+/* Where the texts of a request begin: its path, then its places. */
+static const char *find_texts(const struct wire_request *r)
+{
+	return (const char *)(r + 1) + r->n_offsets * sizeof(uint64_t) +
+	       r->n_segments * sizeof(struct inspect_segment);
+}
+
 const char *job_path(const struct job *job)
 {
-	const struct wire_request *r = job->request;
-	const char *at = (const char *)(r + 1);
+	return job->request->path_size ? find_texts(job->request) : NULL;
+}
 
-	if (!r->path_size)
-		return NULL;
-	return at + r->n_offsets * sizeof(uint64_t) +
-	       r->n_segments * sizeof(struct inspect_segment);
+bool job_place(const struct job *job, uint32_t i, struct inspect_place *out)
+{
+	const char *at = find_texts(job->request) + job->request->path_size;
+
+	if (i >= job->request->n_places)
+		return false;
+	for (;;) {
+		out->root = at;
+		out->path = at + strlen(at) + 1;
+		if (!i--)
+			return true;
+		at = out->path + strlen(out->path) + 1;
+	}
 }
 
 void job_free(struct job *job)

@@ -48,6 +48,9 @@ void job_free(struct job *job);
 /* The path of the file that it is about; NULL: it is about a process. */
 const char *job_path(const struct job *job);
 
+/* The i-th place of it; borrowed. Returns false if there is none. */
+bool job_place(const struct job *job, uint32_t i, struct inspect_place *out);
+
 /* Give the callback its answer, and free the job. */
 void job_finish(struct job *job, const struct inspect_answer *answer);
 

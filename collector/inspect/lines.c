@@ -187,9 +187,9 @@ static bool try_places(struct search *s)
 
 		if (root < 0)
 			continue;
-		is_found = try_debug(s, &debug,
-				     places_open_debug(&debug, s->request, i),
-				     root);
+		is_found = try_debug(
+			s, &debug,
+			places_open_debug(&debug, s->request, i, NULL), root);
 		close(root);
 	}
 	return is_found;
@@ -383,7 +383,7 @@ enum inspect_status inspect_op_lines(const struct request *request,
 	/* The vDSO has none. */
 	if (!strcmp(request->path, "[vdso]"))
 		return INSPECT_OK;
-	rc = places_find(&file, request);
+	rc = places_find(&file, request, NULL);
 	if (rc)
 		return inspect_to_status(rc);
 	if (!places_set_offsets(&file, request)) {

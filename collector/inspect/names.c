@@ -133,23 +133,25 @@ static bool add_from_root(void *ctx, int root)
 }
 
 static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
-			   const struct request *request)
+			   const struct request *request,
+			   struct wire_other *others)
 {
 	struct search search = { symbols, file, request->path };
 	struct elf_debug debug;
 
 	for (uint32_t i = 1; i < request->head->n_places; i++) {
 		if (add_from(symbols, &debug,
-			     places_open_debug(&debug, request, i),
+			     places_open_debug(&debug, request, i, others),
 			     WIRE_SOURCE_BUILD_ID))
 			return;
 	}
 	(void)inspect_try_roots(request, add_from_root, &search);
 }
 
+/* Others: as for places_find(). */
 static bool find(struct kept *entry, const struct elf_file *file,
 		 const struct request *request, uint64_t offset,
-		 struct symbol_name *out)
+		 struct wire_other *others, struct symbol_name *out)
 {
 	struct symbols *symbols = entry->parsed;
 	struct elf_debug debug;
@@ -166,7 +168,7 @@ static bool find(struct kept *entry, const struct elf_file *file,
 			entry->stage = STAGE_DEBUG_FILE;
 			/* The vDSO has none. */
 			if (file->fd >= 0)
-				add_debug_file(symbols, file, request);
+				add_debug_file(symbols, file, request, others);
 			break;
 		case STAGE_DEBUG_FILE:
 			return false;
@@ -250,19 +252,30 @@ static int add(struct reply *reply, const struct symbol_name *found,
 	return rc ? rc : reply_add(reply, &wire, sizeof(wire));
 }
 
+static void tell_loss(struct wire_names *own, const struct symbols *symbols)
+{
+	struct symbols_loss loss = symbols_loss(symbols);
+
+	own->loss = loss.what;
+	own->source = loss.source;
+	own->skipped = loss.skipped;
+}
+
 enum inspect_status inspect_op_names(const struct request *request,
 				     struct reply *reply)
 {
 	bool is_vdso = !strcmp(request->path, "[vdso]");
+	struct wire_names *own = &reply->own.names;
 	struct elf_file file;
 	struct kept *entry;
 	bool has_offsets;
 	struct stat st;
 	int rc;
 
-	reply->own_size = sizeof(reply->own.names);
+	reply->own_size = sizeof(*own);
 	/* The vDSO's key has inode 0, as no file has. */
-	rc = is_vdso ? inspect_open_vdso(&file) : places_find(&file, request);
+	rc = is_vdso ? inspect_open_vdso(&file)
+		     : places_find(&file, request, own->other);
 	if (rc)
 		return inspect_to_status(rc);
 	if (file.fd >= 0 && !fstat(file.fd, &st))
@@ -271,8 +284,9 @@ enum inspect_status inspect_op_names(const struct request *request,
 	rc = load_symbols(&file, &entry);
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {
 		struct symbol_name name;
-		bool is_found = has_offsets && find(entry, &file, request,
-						    request->offsets[i], &name);
+		bool is_found = has_offsets &&
+				find(entry, &file, request, request->offsets[i],
+				     own->other, &name);
 
 		/* What a debug file itself has is what it was asked for. */
 		if (is_found && request->head->is_debug &&
@@ -280,15 +294,8 @@ enum inspect_status inspect_op_names(const struct request *request,
 			name.source = WIRE_SOURCE_BUILD_ID;
 		rc = add(reply, is_found ? &name : NULL, is_vdso);
 	}
-	if (!rc) {
-		struct symbols_loss loss = symbols_loss(entry->parsed);
-
-		reply->own.names = (struct wire_names){
-			.loss = loss.what,
-			.source = loss.source,
-			.skipped = loss.skipped,
-		};
-	}
+	if (!rc)
+		tell_loss(own, entry->parsed);
 	elf_file_close(&file);
 	return inspect_to_status(rc);
 }

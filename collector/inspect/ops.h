@@ -50,7 +50,8 @@ struct request {
 /* What a result of 0 or negative errno means to who asked. */
 enum inspect_status inspect_to_status(int rc);
 
-/* Operations. A status other than INSPECT_OK discards the reply. */
+/* Operations. A status other than INSPECT_OK discards the reply; of names that
+ * are refused its own part is kept, and has to be there. */
 enum inspect_status inspect_op_process(const struct request *request,
 				       struct reply *reply);
 enum inspect_status inspect_op_names(const struct request *request,

@@ -31,15 +31,23 @@ static int open_place(struct elf_file *file, const struct inspect_place *place)
 	return rc;
 }
 
+/* Whether a file has the request's build ID; if not, other says what it has
+ * (NULL: it does not matter). */
 static bool has_build_id(const struct elf_file *file,
-			 const struct wire_request *head, bool is_debug)
+			 const struct wire_request *head, bool is_debug,
+			 struct wire_other *other)
 {
-	uint8_t found[INSPECT_BUILD_ID_MAX];
-	uint8_t size = is_debug ? elf_file_build_id_section(file, found)
-				: elf_file_build_id(file, found);
+	struct wire_other found = { .is_there = true };
 
-	return size && size == head->build_id_size &&
-	       !memcmp(found, head->build_id, size);
+	found.build_id_size =
+		is_debug ? elf_file_build_id_section(file, found.build_id)
+			 : elf_file_build_id(file, found.build_id);
+	if (found.build_id_size && found.build_id_size == head->build_id_size &&
+	    !memcmp(found.build_id, head->build_id, found.build_id_size))
+		return true;
+	if (other)
+		*other = found;
+	return false;
 }
 
 /* Whether its segments are still those of the program: elfutils leaves them
@@ -79,30 +87,31 @@ bool places_set_offsets(struct elf_file *file, const struct request *request)
 }
 
 static bool is_proven(const struct elf_file *file,
-		      const struct wire_request *head)
+		      const struct wire_request *head, struct wire_other *other)
 {
 	if (head->build_id_size)
-		return has_build_id(file, head, head->is_debug);
+		return has_build_id(file, head, head->is_debug, other);
 	return head->is_vouched ||
 	       (head->inode && file->key.inode == head->inode &&
 		file->key.dev == makedev(head->dev_major, head->dev_minor));
 }
 
-int places_find(struct elf_file *file, const struct request *request)
+int places_find(struct elf_file *file, const struct request *request,
+		struct wire_other *others)
 {
 	int rc;
 
 	if (!request->head->n_places)
 		return elf_file_find(file, request->head, request->path);
 	rc = open_place(file, &request->places[0]);
-	if (rc || is_proven(file, request->head))
+	if (rc || is_proven(file, request->head, others))
 		return rc;
 	elf_file_close(file);
 	return -ESTALE;
 }
 
 int places_open_debug(struct elf_debug *debug, const struct request *request,
-		      uint32_t i)
+		      uint32_t i, struct wire_other *others)
 {
 	int rc;
 
@@ -110,7 +119,8 @@ int places_open_debug(struct elf_debug *debug, const struct request *request,
 	rc = open_place(&debug->file, &request->places[i]);
 	if (rc)
 		return rc;
-	if (has_build_id(&debug->file, request->head, true)) {
+	if (has_build_id(&debug->file, request->head, true,
+			 others ? &others[i] : NULL)) {
 		debug->path = strdup(request->places[i].path);
 		if (debug->path)
 			return 0;

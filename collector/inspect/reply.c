@@ -89,7 +89,11 @@ size_t inspect_reply_size(const struct wire_reply *head,
 		bool is_sane = head->status < INSPECT_STATUSES && !head->n &&
 			       !head->strings_size;
 
-		return is_sane ? sizeof(*head) : 0;
+		size = sizeof(*head);
+		if (head->status == INSPECT_REFUSED &&
+		    request->op == WIRE_NAMES)
+			size += layout.own;
+		return is_sane ? size : 0;
 	}
 	if (head->n > layout.max)
 		return 0;
@@ -186,6 +190,21 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 		names[i].version = wire[i].version;
 	}
 	out->names = names;
+	return true;
+}
+
+static bool take_of_names(struct inspect_answer *out, const struct parts *parts)
+{
+	struct wire_names *own = &out->of_names;
+
+	memcpy(own, parts->own, sizeof(*own));
+	if (own->loss >= WIRE_LOSS_COUNT || own->source >= WIRE_SOURCE_COUNT)
+		return false;
+	for (size_t i = 0; i < INSPECT_PLACES_MAX; i++) {
+		if (own->other[i].build_id_size >
+		    sizeof(own->other[i].build_id))
+			return false;
+	}
 	return true;
 }
 
@@ -344,9 +363,7 @@ static bool take_own(struct inspect_answer *out, const struct parts *parts,
 		memcpy(&out->perf_map, parts->own, sizeof(out->perf_map));
 		return take_names(out, parts);
 	case WIRE_NAMES:
-		memcpy(&out->loss, parts->own, sizeof(out->loss));
-		return out->loss.source < WIRE_SOURCE_COUNT &&
-		       take_names(out, parts);
+		return take_of_names(out, parts) && take_names(out, parts);
 	case WIRE_LINES:
 		memcpy(&out->lines, parts->own, sizeof(out->lines));
 		return take_levels(out, parts, request->n_offsets);
@@ -389,7 +406,7 @@ int inspect_answer_decode(struct inspect_answer *out, const void *bytes,
 		return -EPROTO;
 	out->status = (enum inspect_status)head->status;
 	out->owner = head->owner;
-	if (head->status != INSPECT_OK)
+	if (size == sizeof(*head) && head->status != INSPECT_OK)
 		return 0;
 	if (!find_layout(request, &layout))
 		return -EPROTO;

@@ -13,7 +13,7 @@ struct inspect_answer {
 	struct inspect_process process;   /* WIRE_PROCESS; mappings in items */
 	struct inspect_context context;   /* WIRE_CONTEXT, WIRE_RECORDS */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
-	struct wire_names loss;           /* WIRE_NAMES */
+	struct wire_names of_names;       /* WIRE_NAMES */
 	struct wire_perf_map perf_map;    /* WIRE_PERF_MAP */
 	const struct inspect_segment *segments; /* WIRE_SEGMENTS */
 	const struct inspect_level *levels;     /* WIRE_LINES */

@@ -9,7 +9,7 @@ enum inspect_status inspect_op_segments(const struct request *request,
 	struct elf_segment segments[ELF_SEGMENTS_MAX];
 	struct elf_file file;
 	size_t n;
-	int rc = places_find(&file, request);
+	int rc = places_find(&file, request, NULL);
 
 	if (rc)
 		return inspect_to_status(rc);

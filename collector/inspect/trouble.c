@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "collector/inspect/trouble.h"
 
@@ -18,8 +19,12 @@ static const char *const wanted[WIRE_OP_END] = {
 static void say_whom(char *out, size_t size, const struct job *job)
 {
 	const char *path = job_path(job);
+	struct inspect_place place;
 
-	if (path)
+	if (job_place(job, 0, &place))
+		snprintf(out, size, "'%.100s%.200s'",
+			 strcmp(place.root, "/") ? place.root : "", place.path);
+	else if (path)
 		snprintf(out, size, "'%.300s'", path);
 	else
 		snprintf(out, size, "process %" PRIu32,
@@ -27,8 +32,9 @@ static void say_whom(char *out, size_t size, const struct job *job)
 }
 
 /* Of a perf map that was read. What is not kept goes first: it grows on. */
-static enum trouble describe_perf_map(char out[TROUBLE_MAX], const char *whom,
-				      const struct wire_perf_map *map)
+static enum inspect_trouble describe_perf_map(char out[TROUBLE_MAX],
+					      const char *whom,
+					      const struct wire_perf_map *map)
 {
 	if (map->skipped_bytes || map->dropped) {
 		snprintf(
@@ -37,23 +43,24 @@ static enum trouble describe_perf_map(char out[TROUBLE_MAX], const char *whom,
 			" MiB are not read, and %" PRIu64
 			" older functions are dropped; their code has no name",
 			whom, map->skipped_bytes >> 20, map->dropped);
-		return TROUBLE_CUT;
+		return INSPECT_TROUBLE_CUT;
 	}
 	if (!map->bad_lines)
-		return TROUBLE_NONE;
+		return INSPECT_TROUBLE_NONE;
 	snprintf(
 		out, TROUBLE_MAX,
 		"%s: %" PRIu64
 		" lines of its perf map are malformed, the first is line %" PRIu64,
 		whom, map->bad_lines, map->first_bad_line);
-	return TROUBLE_MALFORMED;
+	return INSPECT_TROUBLE_MALFORMED;
 }
 
-static enum trouble describe_lines(char out[TROUBLE_MAX], const char *whom,
-				   const struct wire_lines *lines)
+static enum inspect_trouble describe_lines(char out[TROUBLE_MAX],
+					   const char *whom,
+					   const struct wire_lines *lines)
 {
 	if (lines->dwarf == WIRE_DWARF_OK)
-		return TROUBLE_NONE;
+		return INSPECT_TROUBLE_NONE;
 	snprintf(
 		out, TROUBLE_MAX,
 		"%s: its inlined functions and lines are not read: its DWARF is %s",
@@ -61,8 +68,8 @@ static enum trouble describe_lines(char out[TROUBLE_MAX], const char *whom,
 		lines->dwarf == WIRE_DWARF_TOO_LARGE
 			? "more than is read of one file, 512 MiB at most"
 			: "damaged, or of a kind that is not known");
-	return lines->dwarf == WIRE_DWARF_TOO_LARGE ? TROUBLE_CUT
-						    : TROUBLE_REFUSED;
+	return lines->dwarf == WIRE_DWARF_TOO_LARGE ? INSPECT_TROUBLE_CUT
+						    : INSPECT_TROUBLE_MALFORMED;
 }
 
 static const char *say_where(uint32_t source)
@@ -79,8 +86,9 @@ static const char *say_where(uint32_t source)
 }
 
 /* What is lost of a file's symbols; the rest of them is used. */
-static enum trouble describe_names(char out[TROUBLE_MAX], const char *whom,
-				   const struct wire_names *names)
+static enum inspect_trouble describe_names(char out[TROUBLE_MAX],
+					   const char *whom,
+					   const struct wire_names *names)
 {
 	static const char next[] =
 		"weft symbolize --symfs can name its code later, from a whole file";
@@ -93,34 +101,35 @@ static enum trouble describe_names(char out[TROUBLE_MAX], const char *whom,
 			"%s: %" PRIu64
 			" functions have no name: their symbols in %s point outside its table of names; %s",
 			whom, names->skipped, where, next);
-		return TROUBLE_MALFORMED;
+		return INSPECT_TROUBLE_MALFORMED;
 	case WIRE_LOSS_TABLE:
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: symbols of %s are not read: a table of them is cut off or damaged; %s",
 			whom, where, next);
-		return TROUBLE_MALFORMED;
+		return INSPECT_TROUBLE_MALFORMED;
 	case WIRE_LOSS_SECTIONS:
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: symbols of %s are not read: its section headers are cut off or damaged; %s",
 			whom, where, next);
-		return TROUBLE_MALFORMED;
+		return INSPECT_TROUBLE_MALFORMED;
 	case WIRE_LOSS_TOO_LARGE:
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: symbols of %s are not read: they are more than is read of one file",
 			whom, where);
-		return TROUBLE_CUT;
+		return INSPECT_TROUBLE_CUT;
 	case WIRE_LOSS_NONE:
 	case WIRE_LOSS_COUNT:
 		break;
 	}
-	return TROUBLE_NONE;
+	return INSPECT_TROUBLE_NONE;
 }
 
-enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
-			      const struct inspect_answer *answer)
+enum inspect_trouble trouble_describe(char out[TROUBLE_MAX],
+				      const struct job *job,
+				      const struct inspect_answer *answer)
 {
 	uint32_t op = job->request->op;
 	char whom[320];
@@ -129,24 +138,24 @@ enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 	if (answer->status == INSPECT_OK && op == WIRE_LINES)
 		return describe_lines(out, whom, &answer->lines);
 	if (answer->status == INSPECT_OK && op == WIRE_NAMES)
-		return describe_names(out, whom, &answer->loss);
+		return describe_names(out, whom, &answer->of_names);
 	if (answer->status == INSPECT_OK)
 		return describe_perf_map(out, whom, &answer->perf_map);
 	if (answer->status == INSPECT_TIMEOUT) {
 		snprintf(out, TROUBLE_MAX,
 			 "%s: reading %s took too long; left alone for a while",
 			 whom, wanted[op]);
-		return TROUBLE_BARRED;
+		return INSPECT_TROUBLE_BARRED;
 	}
 	if (answer->status == INSPECT_CRASHED) {
 		snprintf(
 			out, TROUBLE_MAX,
 			"%s: reading %s ended the inspector; left alone for a while",
 			whom, wanted[op]);
-		return TROUBLE_BARRED;
+		return INSPECT_TROUBLE_BARRED;
 	}
 	if (answer->status != INSPECT_REFUSED)
-		return TROUBLE_NONE;
+		return INSPECT_TROUBLE_NONE;
 	if (op == WIRE_PERF_MAP)
 		snprintf(
 			out, TROUBLE_MAX,
@@ -158,6 +167,6 @@ enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
 			"%s: its symbols are not read: it is damaged, or not the file that is mapped",
 			whom);
 	else
-		return TROUBLE_NONE;
-	return TROUBLE_REFUSED;
+		return INSPECT_TROUBLE_NONE;
+	return INSPECT_TROUBLE_REFUSED;
 }

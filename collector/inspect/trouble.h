@@ -9,16 +9,9 @@ enum {
 	TROUBLE_MAX = 512 /* bytes of a sentence; a long path is cut */
 };
 
-enum trouble {
-	TROUBLE_NONE,
-	TROUBLE_BARRED, /* it made an inspector hang or die */
-	TROUBLE_REFUSED,
-	TROUBLE_MALFORMED, /* in parts */
-	TROUBLE_CUT        /* more than is kept */
-};
-
 /* What is, so that names are missing; a sentence of it goes to out. */
-enum trouble trouble_describe(char out[TROUBLE_MAX], const struct job *job,
-			      const struct inspect_answer *answer);
+enum inspect_trouble trouble_describe(char out[TROUBLE_MAX],
+				      const struct job *job,
+				      const struct inspect_answer *answer);
 
 #endif

@@ -83,7 +83,7 @@ enum {
  * Followed by the operation's own part (wire_process, wire_table,
  * wire_context, wire_perf_map, wire_lines, or nothing), n items, strings_size
  * bytes of strings of which the last is NUL. With any status but INSPECT_OK
- * nothing follows.
+ * nothing follows, but for names that are refused: wire_names.
  */
 struct wire_reply {
 	uint64_t id;
@@ -149,11 +149,20 @@ enum wire_loss {
 	WIRE_LOSS_COUNT
 };
 
-/* Of names: what is lost, as it is known by then. */
+/* What lies at a place, if it is not the file with that build ID. */
+struct wire_other {
+	uint8_t is_there;
+	uint8_t build_id_size; /* 0: it has none */
+	uint8_t build_id[INSPECT_BUILD_ID_MAX];
+	uint8_t pad[2];
+};
+
+/* Of names: what is lost, as it is known by then; what was in the way. */
 struct wire_names {
 	uint32_t loss;    /* enum wire_loss */
 	uint32_t source;  /* enum wire_source, that it is lost of */
 	uint64_t skipped; /* functions whose names are lost */
+	struct wire_other other[INSPECT_PLACES_MAX];
 };
 
 /* Of a perf map, so far: lines that are not what they should be, and what is

@@ -84,13 +84,18 @@ enum inspect_status inspect_to_status(int rc)
 	return rc == -ESRCH || rc == -ENOENT ? INSPECT_GONE : INSPECT_REFUSED;
 }
 
-static void reply_clear(struct reply *reply)
+static void reply_drop_items(struct reply *reply)
 {
-	reply->own_size = 0;
 	reply->items_size = 0;
 	reply->strings_size = 0;
 	reply->n = 0;
 	reply->owner = WIRE_NO_OWNER;
+}
+
+static void reply_clear(struct reply *reply)
+{
+	reply_drop_items(reply);
+	reply->own_size = 0;
 	memset(&reply->own, 0, sizeof(reply->own));
 }
 
@@ -214,7 +219,9 @@ static bool answer(int fd, const struct request *request, struct reply *reply)
 
 	reply_clear(reply);
 	head.status = run(request, reply);
-	if (head.status != INSPECT_OK)
+	if (head.status == INSPECT_REFUSED && request->head->op == WIRE_NAMES)
+		reply_drop_items(reply);
+	else if (head.status != INSPECT_OK)
 		reply_clear(reply);
 	head.n = reply->n;
 	head.owner = reply->owner;

@@ -18,6 +18,7 @@
 enum {
 	BUILD_ID_PATH_MAX = 64 + 2 * INSPECT_BUILD_ID_MAX,
 	TRIES_MAX = 12,
+	TROUBLES_MAX = 16, /* each told of; the rest are counted */
 };
 
 /* Nobody waits, and a large debug file takes its time to read. */
@@ -32,6 +33,10 @@ struct asker {
 	enum inspect_status status;
 	bool has_names;
 	bool wants_lines; /* it is asked for these, else for names */
+	/* Whom for, and the places in the order of the request; borrowed. */
+	struct symbolize_binary *binary;
+	const struct inspect_place *places;
+	size_t troubles; /* that were told */
 };
 
 /* A place to look at, and what it would be. */
@@ -63,6 +68,56 @@ struct group {
 };
 
 /* ---- what is said */
+
+/* The path of a place as a person would write it; owned by who asks, NULL: no
+ * memory. */
+static char *join(const struct inspect_place *place)
+{
+	char *path;
+
+	return asprintf(&path, "%s%s",
+			strcmp(place->root, "/") ? place->root : "",
+			place->path) < 0
+		       ? NULL
+		       : path;
+}
+
+static void on_other(void *ctx, size_t place, const uint8_t *build_id,
+		     size_t size)
+{
+	struct asker *a = ctx;
+	struct symbolize_binary *b = a->binary;
+	struct symbolize_other *other = &b->others[b->n_others];
+	char *path = join(&a->places[place]);
+
+	/* A debug file may be come upon from several places. */
+	for (size_t i = 0; i < b->n_others && path; i++) {
+		if (strcmp(b->others[i].path, path))
+			continue;
+		free(path);
+		path = NULL;
+	}
+	if (!path || b->n_others == SYMBOLIZE_OTHERS_MAX) {
+		free(path);
+		return;
+	}
+	other->path = path;
+	for (size_t i = 0; i < size; i++)
+		snprintf(other->build_id + 2 * i, 3, "%02x", build_id[i]);
+	b->n_others++;
+}
+
+/* What is refused or takes too long, the report says. */
+static void on_trouble(void *ctx, enum inspect_trouble kind,
+		       const char *sentence)
+{
+	struct asker *a = ctx;
+
+	if (kind != INSPECT_TROUBLE_MALFORMED && kind != INSPECT_TROUBLE_CUT)
+		return;
+	if (a->troubles++ < TROUBLES_MAX)
+		weft_log(WEFT_WARN, "%s", sentence);
+}
 
 static struct symbolize_answer *to_answer(const struct inspect_name *name)
 {
@@ -364,11 +419,8 @@ static void judge(const struct asker *a, struct symbolize_binary *b,
 		raise_state(b, STATE_STUCK);
 		break;
 	}
-	if (!b->refused &&
-	    asprintf(&b->refused, "%s%s",
-		     strcmp(t->place.root, "/") ? t->place.root : "",
-		     t->place.path) < 0)
-		b->refused = NULL;
+	if (!b->refused)
+		b->refused = join(&t->place);
 }
 
 static int ask_binary(struct asker *a, struct symbolize_binary *b)
@@ -388,6 +440,8 @@ static int ask_binary(struct asker *a, struct symbolize_binary *b)
 		places[0] = s.try[i].place;
 		memcpy(places + 1, s.debug_files,
 		       s.n_debug_files * sizeof(places[0]));
+		a->binary = b;
+		a->places = places;
 		file.places = places;
 		file.n_places = 1 + s.n_debug_files;
 		file.is_debug = s.try[i].is_debug;
@@ -417,9 +471,13 @@ static int open_asker(struct asker *a, struct weft_err *err)
 		return weft_fail(err, rc, "cannot start: %s", strerror(-rc));
 	}
 	rc = inspect_open(&a->in, &a->loop, server, &opts, err);
-	if (rc)
+	if (rc) {
 		(void)uv_loop_close(&a->loop);
-	return rc;
+		return rc;
+	}
+	inspect_on_trouble(a->in, on_trouble, a);
+	inspect_on_other(a->in, on_other, a);
+	return 0;
 }
 
 int symbolize_ask(struct symbolize_list *list,
@@ -441,6 +499,11 @@ int symbolize_ask(struct symbolize_list *list,
 			weft_fail(err, rc, "cannot name the code of '%s': %s",
 				  b->path, strerror(-rc));
 	}
+	if (a.troubles > TROUBLES_MAX)
+		weft_log(
+			WEFT_WARN,
+			"%zu more files have symbols or DWARF that are not read",
+			a.troubles - TROUBLES_MAX);
 	inspect_close(a.in);
 	uv_run(&a.loop, UV_RUN_DEFAULT);
 	(void)uv_loop_close(&a.loop);

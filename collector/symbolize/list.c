@@ -212,6 +212,8 @@ static void release_binary(struct symbolize_binary *b)
 	free(b->build_id);
 	free(b->identity);
 	free(b->refused);
+	for (size_t i = 0; i < b->n_others; i++)
+		free(b->others[i].path);
 	free(b->fetched);
 	free(b->fetched_debug);
 }

@@ -65,6 +65,16 @@ enum {
 	SYMBOLIZE_SOURCES_MAX = 8
 };
 
+/* A file that is there in place of the one that is wanted. */
+struct symbolize_other {
+	char *path;                                  /* owned */
+	char build_id[2 * INSPECT_BUILD_ID_MAX + 1]; /* "": it has none */
+};
+
+enum {
+	SYMBOLIZE_OTHERS_MAX = 12
+};
+
 struct symbolize_binary {
 	int64_t id;
 	char *path, *build_id, *identity; /* owned; build_id may be NULL */
@@ -75,7 +85,9 @@ struct symbolize_binary {
 	struct inspect_segment segments[INSPECT_SEGMENTS_MAX];
 	size_t n_segments;
 	enum symbolize_state state;
-	char *refused;                 /* owned; where something else is */
+	char *refused; /* owned; where something else is */
+	struct symbolize_other others[SYMBOLIZE_OTHERS_MAX];
+	size_t n_others;
 	char *fetched, *fetched_debug; /* owned; by debuginfod */
 	bool was_fetched;              /* or tried to */
 	struct {

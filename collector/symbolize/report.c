@@ -23,6 +23,7 @@ struct symbolize_totals symbolize_totals(const struct symbolize_list *list)
 		t.named_before += b->named_before;
 		t.named += b->named;
 		t.renamed += b->renamed;
+		t.others += b->n_others;
 	}
 	return t;
 }
@@ -74,6 +75,21 @@ static void print_sources(const struct symbolize_binary *b)
 	printf("  %-24s  ", text);
 }
 
+/* What was there and is another file, where names are still missing. */
+static void print_others(const struct symbolize_binary *b)
+{
+	for (size_t i = 0; i < b->n_others; i++) {
+		const struct symbolize_other *other = &b->others[i];
+
+		printf("%52s%s is another file: ", "", safe(other->path));
+		if (*other->build_id)
+			printf("its build ID is %s", other->build_id);
+		else
+			printf("it has no build ID");
+		printf(", not %s\n", safe(b->build_id));
+	}
+}
+
 void symbolize_print(const struct symbolize_list *list,
 		     const struct symbolize_opts *opts)
 {
@@ -100,6 +116,8 @@ void symbolize_print(const struct symbolize_list *list,
 		printf("%s", safe(b->path));
 		print_note(b);
 		putchar('\n');
+		if (b->named_before + b->named < b->frames)
+			print_others(b);
 	}
 }
 
@@ -145,7 +163,16 @@ static void json_binary(const struct symbolize_binary *b)
 	       b->renamed, b->n_wanted ? state_words[b->state] : "named");
 	printf(", \"refused\": ");
 	json_text(b->refused);
-	printf(", \"sources\": {");
+	printf(", \"others\": [");
+	for (size_t i = 0; i < b->n_others; i++) {
+		printf("%s{\"path\": ", i ? ", " : "");
+		json_text(b->others[i].path);
+		printf(", \"build_id\": ");
+		json_text(*b->others[i].build_id ? b->others[i].build_id
+						 : NULL);
+		putchar('}');
+	}
+	printf("], \"sources\": {");
 	for (size_t i = 0; i < SYMBOLIZE_SOURCES_MAX && b->sources[i].word; i++)
 		printf("%s\"%s\": %zu", i ? ", " : "", b->sources[i].word,
 		       b->sources[i].frames);

@@ -8,6 +8,7 @@
 
 struct symbolize_totals {
 	size_t frames, named_before, named, renamed;
+	size_t others; /* files in place of those that are wanted */
 };
 
 struct symbolize_totals symbolize_totals(const struct symbolize_list *list);

@@ -69,6 +69,29 @@ static int run(struct symbolize_list *list, const struct symbolize_opts *opts,
 	return rc ? rc : rc_close;
 }
 
+/* Why nothing was named. */
+static void say_why(const struct symbolize_list *list,
+		    const struct symbolize_totals *totals)
+{
+	static const char next[] =
+		"--symfs, --debug-dir and --debuginfod look elsewhere";
+
+	if (!has_work(list))
+		weft_log(WEFT_INFO,
+			 "nothing to do: every frame in a file has a name");
+	else if (!totals->others)
+		weft_log(WEFT_INFO,
+			 "nothing more could be named from what is here; %s",
+			 next);
+	else
+		weft_log(
+			WEFT_WARN,
+			"nothing more could be named from what is here: %zu %s there, by %s build ID not what was recorded; %s",
+			totals->others,
+			totals->others == 1 ? "file is" : "files are",
+			totals->others == 1 ? "its" : "their", next);
+}
+
 int symbolize(const struct symbolize_opts *opts)
 {
 	struct symbolize_list list = { 0 };
@@ -93,11 +116,7 @@ int symbolize(const struct symbolize_opts *opts)
 			 strerror(errno));
 	}
 	if (!rc && is_idle)
-		weft_log(
-			WEFT_INFO, "%s",
-			has_work(&list)
-				? "nothing more could be named from what is here; --symfs, --debug-dir and --debuginfod look elsewhere"
-				: "nothing to do: every frame in a file has a name");
+		say_why(&list, &totals);
 	symbolize_list_release(&list);
 	if (rc)
 		return weft_exit_for(rc);

@@ -142,7 +142,9 @@ places() {
 }
 
 look_alike() {
+	local tree
 	program other -DOTHER
+	other_id=$id
 	sed 's/sink--/sink -= 2/' other.c >app.c
 	program app
 	of_program weft.db /opt/app
@@ -154,15 +156,55 @@ look_alike() {
 	expect 4
 	is_json out
 	[ "$(state)" = refused ]
+	tree=symfs/.build-id/${id:0:2}/${id:2}
+	[ "$(json out '" ".join(o["path"] + " " + o["build_id"]
+		for o in j["binaries"][0]["others"])')" = \
+		"symfs/opt/app $other_id $tree $other_id $tree.debug $other_id" ]
 	unnamed weft.db
 	run "$weft" symbolize --symfs symfs
 	expect 4
 	has out '/opt/app: not it, or not readable: symfs/opt/app$'
+	# each of them once, and what it is
+	has out "^ +symfs/opt/app is another file: its build ID is $other_id, not $id\$"
+	[ "$(grep -c ' is another file: ' out)" = 3 ]
+	has err '3 files are there, by their build ID not what was recorded; '
 	# what is named so is no reason not to look further
 	cp app.full symfs/.build-id/"${id:0:2}/${id:2}"
 	run "$weft" symbolize --symfs symfs
 	expect 0
 	named weft.db symtab
+}
+
+# The program is there, what it is named by is of another build.
+look_alike_debug() {
+	program other
+	other_id=$id
+	sed 's/sink--/sink -= 2/' other.c >app.c
+	program app
+	of_program weft.db /opt/app
+	mkdir -p symfs/opt
+	cp app symfs/opt
+	put app symfs ""
+	put other.debug debug .debug
+	run "$weft" symbolize --symfs symfs --debug-dir debug
+	expect 4
+	has out "^ +debug/.build-id/${id:0:2}/${id:2}\.debug is another file: its build ID is $other_id, not $id\$"
+	has err '1 file is there, by its build ID not what was recorded; '
+	run "$weft" symbolize --symfs symfs --debug-dir debug --json
+	[ "$(state)" = proven ]
+	unnamed weft.db
+	# one that has none
+	objcopy --remove-section .note.gnu.build-id other.debug bare.debug
+	put bare.debug debug .debug
+	run "$weft" symbolize --symfs symfs --debug-dir debug
+	expect 4
+	has out "\.debug is another file: it has no build ID, not $id\$"
+	# what names all leaves nothing to say of others
+	put app.debug symfs .debug
+	run "$weft" symbolize --symfs symfs --debug-dir debug
+	expect 0
+	lacks out 'another file'
+	named weft.db build-id
 }
 
 no_build_id() {
@@ -294,7 +336,15 @@ hostile_files() {
 		*) [ "$(state)" = refused ] ;;
 		esac
 		unnamed weft.db
+		[ "$kind" = cut ] || [ ! -s err ] ||
+			lacks err 'section headers'
 	done
+	# which is told; what it says of itself finds its debug file still
+	put app.debug cut .debug
+	run "$weft" symbolize --symfs cut
+	expect 0
+	[ "$(grep -c "cut/opt/app': symbols of the file itself are not read: its section headers are cut off or damaged" err)" = 1 ]
+	named weft.db build-id
 }
 
 hostile_recording() {
@@ -437,6 +487,7 @@ it "a stripped program is named from a copy of its files elsewhere" elsewhere
 it "a recording in which all has names is left alone" nothing_to_do
 it "files are found by path, by build ID and by debug link" places
 it "a file with another build ID is not believed" look_alike
+it "a debug file with another build ID is not believed, and told" look_alike_debug
 it "without a build ID the inode decides, or who gives --symfs" no_build_id
 it "a debug file alone names only if it tells file offsets" debug_file_alone
 it "--again makes names better, and never takes one away" again

@@ -39,10 +39,12 @@ struct fixture {
 	size_t troubles;
 };
 
-static inline void on_trouble(void *ctx, const char *sentence)
+static inline void on_trouble(void *ctx, enum inspect_trouble kind,
+			      const char *sentence)
 {
 	struct fixture *f = ctx;
 
+	(void)kind;
 	snprintf(f->trouble, sizeof(f->trouble), "%s", sentence);
 	f->troubles++;
 }
@@ -73,6 +75,24 @@ static inline void run_until_answered(struct fixture *f)
 {
 	while (f->left)
 		uv_run(&f->loop, UV_RUN_ONCE);
+}
+
+/* The only child of the fork server; 0 while there is none. */
+static inline pid_t find_inspector(int server)
+{
+	char path[64];
+	int pid = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", server,
+		 server);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	if (fscanf(file, "%d", &pid) != 1)
+		pid = 0;
+	fclose(file);
+	return pid;
 }
 
 static inline void answered(struct fixture *f, enum inspect_status status)

@@ -153,24 +153,6 @@ static void a_bar_ends(void **state)
 	close_all(&f);
 }
 
-/* The only child of the fork server; 0 while there is none. */
-static pid_t find_inspector(int server)
-{
-	char path[64];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", server,
-		 server);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	fclose(file);
-	return pid;
-}
-
 static void on_kill(uv_timer_t *timer)
 {
 	struct fixture *f = timer->data;

@@ -172,6 +172,48 @@ static void there_is_a_name_for_each_offset(void **state)
 	assert_int_equal(inspect_reply_size(&reply.head, &names), 0);
 }
 
+static void refused_names_say_what_was_in_the_way(void **state)
+{
+	static const struct wire_request names = {
+		.id = 7, .op = WIRE_NAMES, .n_offsets = 2, .n_places = 1
+	};
+	struct {
+		struct wire_reply head;
+		struct wire_names own;
+	} reply = { .head = { .id = 7, .status = INSPECT_REFUSED },
+		    .own.other[0] = { .is_there = 1, .build_id_size = 20 } };
+	struct inspect_answer answer;
+
+	(void)state;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		0);
+	assert_int_equal(answer.status, INSPECT_REFUSED);
+	assert_int_equal(answer.n, 0);
+	assert_int_equal(answer.of_names.other[0].build_id_size, 20);
+	inspect_answer_release(&answer);
+	reply.own.other[7].build_id_size = 21;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+	reply.own.other[7].build_id_size = 0;
+	reply.own.loss = WIRE_LOSS_COUNT;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+	reply.own.loss = 0;
+	reply.own.source = WIRE_SOURCE_COUNT;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+	/* Of those that are gone nothing is said. */
+	reply.own.source = 0;
+	reply.head.status = INSPECT_GONE;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+}
+
 static void levels_ascend_and_are_of_what_was_asked(void **state)
 {
 	const struct wire_request lines = { .id = 7,
@@ -497,6 +539,7 @@ int main(void)
 		cmocka_unit_test(mappings_ascend_and_are_not_empty),
 		cmocka_unit_test(nothing_follows_a_failure),
 		cmocka_unit_test(there_is_a_name_for_each_offset),
+		cmocka_unit_test(refused_names_say_what_was_in_the_way),
 		cmocka_unit_test(levels_ascend_and_are_of_what_was_asked),
 		cmocka_unit_test(segments_lead_to_no_impossible_place),
 		cmocka_unit_test(a_context_speaks_of_who_was_asked_about),

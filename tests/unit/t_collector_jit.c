@@ -45,10 +45,12 @@ static void on_answer(void *ctx)
 	((struct fixture *)ctx)->answers++;
 }
 
-static void on_trouble(void *ctx, const char *sentence)
+static void on_trouble(void *ctx, enum inspect_trouble kind,
+		       const char *sentence)
 {
 	struct fixture *f = ctx;
 
+	(void)kind;
 	snprintf(f->trouble, sizeof(f->trouble), "%s", sentence);
 	f->troubles++;
 }
