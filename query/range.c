@@ -165,7 +165,10 @@ static int find_recordings(struct range *r, struct db *db, const char *which,
 				 "number %lld",
 				 db_path(db), (unsigned long long)number,
 				 (long long)last);
-	return weft_fail(err, -ENODATA, "'%s' holds no recording", db_path(db));
+	return weft_fail(err, -ENODATA,
+			 "'%s' holds no recording: the one that made it "
+			 "was ended before it began",
+			 db_path(db));
 }
 
 static void copy_column(char *to, size_t size, sqlite3_stmt *stmt, int column)

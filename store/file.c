@@ -303,6 +303,22 @@ int file_recover(const char *path, struct weft_err *err)
 	return rc;
 }
 
+/* Whether the file holds a recording: one that was ended while it was being
+ * begun does not. What cannot be read counts as one. */
+static bool has_recording(const char *path)
+{
+	struct conn conn;
+	int64_t n = 1;
+
+	if (conn_open(&conn, path, 0, NULL))
+		return true;
+	if (conn_int(&conn, "SELECT EXISTS (SELECT 1 FROM recording)", &n,
+		     NULL))
+		n = 1;
+	conn_close(&conn);
+	return n;
+}
+
 /* Move the file at path to PATH.old, with all that belongs to it. */
 static int retire(const char *path, struct weft_err *err)
 {
@@ -403,7 +419,7 @@ int file_prepare(const char *path, bool append, bool *is_new,
 		 struct weft_err *err)
 {
 	char fresh[PATH_MAX];
-	bool is_there;
+	bool is_there, is_worth_keeping = true;
 	int rc;
 
 	if (strlen(path) + sizeof(".old-journal") > PATH_MAX)
@@ -419,12 +435,16 @@ int file_prepare(const char *path, bool append, bool *is_new,
 			rc = file_recover(path, err);
 		if (rc || append)
 			return rc;
+		is_worth_keeping = has_recording(path);
 	}
 	rc = create(path, fresh, err);
 	if (rc)
 		return rc;
-	if (is_there)
+	if (is_there && is_worth_keeping)
 		rc = retire(path, err);
+	else if (is_there && unlink(path))
+		rc = weft_fail(err, -errno, "cannot replace '%s': %s", path,
+			       strerror(errno));
 	if (rc) {
 		(void)unlink(fresh);
 		return rc;

@@ -68,6 +68,23 @@ static void an_older_recording_is_moved_to_old(void **state)
 	t_expect("a.db.old", "SELECT count(*) FROM sample", "0");
 }
 
+static void
+what_was_ended_as_it_began_does_not_push_out_an_older_one(void **state)
+{
+	struct store *st;
+
+	(void)state;
+	t_make_recording("a.db");
+	st = t_open("a.db", false);
+	t_close(st);
+	/* As where the recorder is killed before it has committed that. */
+	t_change("a.db", "DELETE FROM recording");
+	st = t_open("a.db", false);
+	t_close(st);
+	t_expect("a.db", "SELECT count(*) FROM recording", "1");
+	t_expect("a.db.old", "SELECT count(*) FROM sample", "4");
+}
+
 static void a_killed_recording_is_whole_when_moved_to_old(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -408,6 +425,7 @@ int main(void)
 		TEST(a_new_file_is_private_and_says_what_it_is),
 		TEST(a_file_belongs_to_who_called_sudo),
 		TEST(an_older_recording_is_moved_to_old),
+		TEST(what_was_ended_as_it_began_does_not_push_out_an_older_one),
 		TEST(a_killed_recording_is_whole_when_moved_to_old),
 		TEST(a_reader_keeps_its_view_when_a_file_is_moved),
 		TEST(a_stale_log_does_not_spoil_a_new_file),
