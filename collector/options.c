@@ -165,6 +165,14 @@ static enum options_next refuse(const char *wrong, const char *value)
 	return OPTIONS_REFUSED;
 }
 
+/* Also in the name of `weft measure`, whose usage is another. */
+static enum options_next refuse_measure(const char *wrong)
+{
+	weft_log(WEFT_ERROR, "%s", wrong);
+	fprintf(stderr, "`weft measure --help` has the language\n");
+	return OPTIONS_REFUSED;
+}
+
 static int parse_ids(const char *text, uint32_t *ids, size_t *n)
 {
 	char one[16];
@@ -554,6 +562,6 @@ enum options_next options_parse(int argc, char **argv, struct record_opts *out)
 	for (size_t i = 0; i < out->n_measures; i++)
 		if (measure_parse(out->measures[i], &(struct measure){ 0 },
 				  &err))
-			return refuse(err.msg, NULL);
+			return refuse_measure(err.msg);
 	return OPTIONS_RECORD;
 }

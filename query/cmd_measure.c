@@ -28,6 +28,7 @@ struct measure_opts {
 	/* Of --every */
 	uint64_t every_ns;
 	int64_t printed; /* the last interval that was, with clear */
+	bool is_open;    /* the recording that was printed had no end */
 };
 
 #define OPTION(field) offsetof(struct measure_opts, field)
@@ -121,6 +122,7 @@ static int print_all(const struct report *r, const struct measures *m,
 	int rc = 0;
 
 	(void)parse_look(o, &look); /* checked before */
+	look.is_open = r->range.is_open;
 	if (!o->common.json) {
 		for (size_t i = 0; i < m->n && !rc; i++)
 			rc = measure_print(&m->list[i], &look, err);
@@ -149,6 +151,7 @@ static int print_file(struct measure_opts *o, const char *name,
 		if (o->clear && o->printed >= part->first_interval)
 			part->first_interval = o->printed + 1;
 		o->printed = part->last_interval;
+		o->is_open = r.range.is_open;
 		rc = measures_load(&m, r.db, &r.range, name, err);
 	}
 	if (!rc && o->wanted.n)
@@ -172,6 +175,10 @@ static int print_run(void *ctx, const char *path, bool is_last,
 	rc = print_file(o, NULL, err);
 	if (!is_last)
 		fflush(stdout);
+	else if (!rc && o->is_open)
+		weft_log(
+			WEFT_WARN,
+			"recording did not come to its end: what was counted since the last interval that is stored is missing above");
 	return rc;
 }
 

@@ -68,7 +68,8 @@ static void print_losses(const struct measure *m)
 		   "examples that were lost; their events are counted");
 }
 
-static void print_heading(const struct measure *m)
+static void print_heading(const struct measure *m,
+			  const struct measure_look *look)
 {
 	char text[2200];
 
@@ -79,7 +80,9 @@ static void print_heading(const struct measure *m)
 	if (m->end[MEASURE_NOT_MET])
 		printf(", %s more did not meet the condition",
 		       FIGURE(figure_count, (double)m->end[MEASURE_NOT_MET]));
-	printf("; %s\n", measure_lost(m) ? "some were lost:" : "none lost");
+	printf("; %s\n", measure_lost(m) ? "some were lost:"
+			 : look->is_open ? "none lost in what is stored so far"
+					 : "none lost");
 	print_losses(m);
 	printf("\n");
 }
@@ -205,7 +208,7 @@ int measure_print(const struct measure *m, const struct measure_look *look,
 	bool has_buckets = measure_has_buckets(m);
 	int rc = 0;
 
-	print_heading(m);
+	print_heading(m, look);
 	if (has_buckets)
 		for (size_t i = 0; i < n; i++)
 			print_histogram(m, &m->rows[i], look);

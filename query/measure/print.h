@@ -11,6 +11,7 @@ struct measure_look {
 	uint64_t rows;    /* keys at most; 0: all */
 	uint64_t div;     /* divide what is printed by this; at least 1 */
 	const char *unit; /* of values: NULL: the measure's own */
+	bool is_open;     /* the recording has not ended, or was cut short */
 };
 
 /* A value in its unit; numbers without one are exact. Returns the buffer. */

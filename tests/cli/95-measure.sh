@@ -62,6 +62,18 @@ json() {
 	END
 }
 
+# Nobody knows what was counted since the last interval that is stored.
+cut_short() {
+	measures
+	run "$weft" measure calls
+	expect 0
+	has out '; none lost$'
+	sqlite3 weft.db "UPDATE recording SET ended_ns = NULL"
+	run "$weft" measure calls
+	expect 0
+	has out '; none lost in what is stored so far$'
+}
+
 views() {
 	measures
 	sqlite3 weft.db "SELECT key_1, count, sum, min, max FROM metric_total
@@ -152,7 +164,8 @@ refused() {
 	run "$weft" record --measure "$1"
 	expect 2
 	has err "$2"
-	has err '^usage: weft record'
+	has err 'weft measure --help` has the language'
+	lacks err '^usage: weft record'
 }
 
 texts() {
@@ -263,6 +276,7 @@ unread() {
 it "measures print as histograms and tables" printed
 it "one measure is chosen by name, and cut, divided, limited in time" one
 it "JSON is exact" json
+it "a recording without an end is not said to have lost nothing" cut_short
 it "views tell totals, edges and losses" views
 it "examples are told with their request, and requests first" examples
 it "a file without measures says so" none
