@@ -38,7 +38,10 @@ struct answer {
 	const char *message; /* NULL: none */
 };
 
+/* All of the thread that answers. */
 static int out_fd = -1;
+static unsigned n_connections;
+static uint64_t times_full; /* not told yet */
 
 static char *pack(const ProtobufCMessage *message, size_t *size)
 {
@@ -247,11 +250,12 @@ static int hand_on(const struct otlp_spans *spans)
 		.n = spans->n,
 		.text_size = spans->text_size,
 		.rejected = spans->rejected,
+		.times_full = times_full,
 	};
 	struct pollfd out = { .fd = out_fd, .events = POLLOUT };
 	int rc;
 
-	if (!message.n && !message.rejected)
+	if (!message.n && !message.rejected && !message.times_full)
 		return 0;
 	if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT))
 		return -EAGAIN;
@@ -262,6 +266,7 @@ static int hand_on(const struct otlp_spans *spans)
 		rc = write_all(spans->text, spans->text_size);
 	if (rc)
 		_exit(0); /* nobody is there any more, or half was written */
+	times_full = 0;
 	return 0;
 }
 
@@ -359,6 +364,26 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
 	*state = NULL;
 }
 
+/* Whoever comes while all are taken waits, without a word, until one of them
+ * has been idle for long enough: that is told. */
+static void on_connection(void *ctx, struct MHD_Connection *connection,
+			  void **socket,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	(void)ctx;
+	(void)connection;
+	(void)socket;
+	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
+		n_connections--;
+		return;
+	}
+	if (++n_connections < OTLP_CONNECTIONS_MAX)
+		return;
+	times_full++;
+	/* -EAGAIN: with the next spans, then. */
+	(void)hand_on(&(struct otlp_spans){ 0 });
+}
+
 struct MHD_Daemon *otlp_http_start(int listener, int out)
 {
 	out_fd = out;
@@ -369,5 +394,6 @@ struct MHD_Daemon *otlp_http_start(int listener, int out)
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)OTLP_IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
 		MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+		MHD_OPTION_NOTIFY_CONNECTION, on_connection, NULL,
 		MHD_OPTION_END);
 }

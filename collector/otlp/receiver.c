@@ -90,6 +90,12 @@ static void take_message(struct receiver *r)
 {
 	r->totals.spans += r->head.n;
 	r->totals.rejected += r->head.rejected;
+	if (r->head.times_full && !r->totals.times_full)
+		weft_log(
+			WEFT_WARN,
+			"all %d connections for spans are taken: other senders wait, until one has been idle for %d s",
+			OTLP_CONNECTIONS_MAX, OTLP_IDLE_SECONDS);
+	r->totals.times_full += r->head.times_full;
 	if (r->head.n &&
 	    (r->is_dropped || writer_spans(r->opts.writer, &r->spans)))
 		r->totals.dropped += r->head.n;

@@ -46,6 +46,8 @@ struct receiver_totals {
 	uint64_t spans, rejected;
 	uint64_t dropped; /* of spans: for want of memory */
 	bool has_failed;  /* its process died, or made no sense */
+	/* That all connections were taken: others had to wait. */
+	uint64_t times_full;
 };
 void receiver_read_totals(const struct receiver *r,
 			  struct receiver_totals *out);

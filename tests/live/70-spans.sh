@@ -68,6 +68,21 @@ check "and what came twice is told apart from what is stored" "$(is "$(grep -c \
 wait_for eval '! kill -0 '"$server"
 check "its process ends with the recording" "$(is $? = 0)"
 
+# ---- who connects and says nothing keeps others out: that is told
+record "$dir/idle.db"
+python3 - $port <<'END'
+import socket, sys, time
+idle = [socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+        for i in range(64)]
+time.sleep(1)
+END
+wait_for grep -q 'all 64 connections for spans are taken' "$dir/said" || true
+kill -INT $recorder
+wait $recorder || true
+say <"$dir/said"
+check "that all connections are taken is told, once" "$(is "$(grep -c \
+	'all 64 connections for spans are taken' "$dir/said")" = 1)"
+
 # ---- it dies: no more spans, all samples
 record "$dir/b.db"
 # shellcheck disable=SC2317 # called through wait_for
