@@ -151,7 +151,7 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 35-jit-code 38-huge-dwarf 41-faults 42-disk 43-bounds \
+	33-many-binaries 35-jit-code 38-huge-dwarf 41-faults 42-disk 43-bounds 44-hotplug \
 	47-notify 48-health 52-privileges 63-hostile-context 65-trace-probe 66-obi \
 	67-precedence 71-by-time 72-truth 82-measure 83-examples 84-wall \
 	86-same-twice 88-keep 90-soak)

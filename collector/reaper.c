@@ -157,6 +157,8 @@ static int turn_timers(struct timers *t, struct raw_interval *raw,
 		struct timer_due due = { 0 };
 
 		rc = timers_take_due(t, i, &due, err);
+		if (due.is_off && !due.due && !fired[due.cpu])
+			continue;
 		raw->cpus[raw->n_cpus++] = (struct store_cpu){
 			.event = timers_event(t),
 			.cpu = due.cpu,

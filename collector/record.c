@@ -256,7 +256,8 @@ static void on_interval(uv_timer_t *timer)
 
 	watch_writer(r);
 	watch_tending(r);
-	record_parts_watch_cpus(&r->parts);
+	if (r->phase == PHASE_SAMPLING)
+		hotplug_watch(r->parts.hotplug);
 	if (r->phase == PHASE_SAMPLING &&
 	    (r->parts.opts->n_pids || r->parts.opts->n_tids) &&
 	    !target_lives(r->parts.opts)) {

@@ -50,39 +50,6 @@ static int plan_measures(struct record_parts *p, struct weft_err *err)
 	return rc;
 }
 
-/* The first CPU of a that is not in b; -1: there is none. */
-static int missing_cpu(const struct cpu_list *a, const struct cpu_list *b)
-{
-	for (uint32_t i = 0, k = 0; i < a->n; i++) {
-		while (k < b->n && b->cpu[k] < a->cpu[i])
-			k++;
-		if (k == b->n || b->cpu[k] != a->cpu[i])
-			return (int)a->cpu[i];
-	}
-	return -1;
-}
-
-void record_parts_watch_cpus(struct record_parts *p)
-{
-	struct weft_err err = { 0 };
-	struct cpu_list online;
-	int gone, came = -1;
-
-	if (p->warned_of_cpus || cpu_list_online(&online, &err))
-		return;
-	gone = missing_cpu(&p->cpus, &online);
-	if (!p->opts->cpus.n)
-		came = missing_cpu(&online, &p->cpus);
-	if (gone < 0 && came < 0)
-		return;
-	weft_log(
-		WEFT_WARN,
-		"CPU %d %s: what runs on it from now on is not recorded; begin a new recording once CPUs stay",
-		gone < 0 ? came : gone,
-		gone < 0 ? "came online" : "went offline");
-	p->warned_of_cpus = true;
-}
-
 /* The CPUs that -C names, if they are online; else all that are. */
 static int choose_cpus(struct record_parts *p, struct weft_err *err)
 {
@@ -247,6 +214,18 @@ static int open_kernel_side(struct record_parts *p, struct weft_err *err)
 			WEFT_WARN,
 			"the kernel hides its addresses (kernel.kptr_restrict): kernel frames have no names");
 	return rc;
+}
+
+static int open_hotplug(struct record_parts *p, struct weft_err *err)
+{
+	struct hotplug_opts opts = {
+		.hooks = p->kernel_hooks,
+		.sideband = p->sideband,
+		.cpus = &p->cpus,
+		.all = !p->opts->cpus.n,
+	};
+
+	return hotplug_open(&p->hotplug, &opts, err);
 }
 
 static int open_store(struct record_parts *p, struct store **out,
@@ -435,6 +414,8 @@ int record_parts_open(struct record_parts *p, struct weft_err *err)
 	int rc = open_kernel_side(p, err);
 
 	if (!rc)
+		rc = open_hotplug(p, err);
+	if (!rc)
 		rc = privilege_drop(err);
 	if (rc)
 		return rc;
@@ -522,6 +503,7 @@ static void wait_for_writer(struct record_parts *p, bool is_aborted)
 void record_parts_close(struct record_parts *p, bool is_aborted,
 			struct weft_err *err)
 {
+	hotplug_close(p->hotplug);
 	hooks_close(p->kernel_hooks);
 	discovery_close(p->discovery);
 	receiver_close(p->receiver);

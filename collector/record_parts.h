@@ -14,6 +14,7 @@
 #include "collector/discovery.h"
 #include "collector/health.h"
 #include "collector/hooks.h"
+#include "collector/hotplug.h"
 #include "collector/jit.h"
 #include "collector/mapping_lists.h"
 #include "collector/measure/measures.h"
@@ -53,7 +54,6 @@ struct record_parts {
 	int command_code; /* why it could not be run; 0: it could */
 	int cgroup_fd;
 	struct cpu_list cpus; /* those that are sampled */
-	bool warned_of_cpus;
 	struct inspect_server server;
 	struct otlp_server otlp;   /* fd -1: spans are not received */
 	struct measures *measures; /* NULL: none */
@@ -66,6 +66,7 @@ struct record_parts {
 	struct kernel *kernel;
 	struct sideband *sideband;
 	struct hooks *kernel_hooks;
+	struct hotplug *hotplug;
 	struct inspect *inspect;
 	uint64_t troubles; /* that it told of */
 	struct procs *procs;
@@ -100,10 +101,6 @@ int record_parts_open(struct record_parts *p, struct weft_err *err) MUST_CHECK;
 
 /* Have tables made of what targets have mapped, before they are sampled. */
 void record_parts_warm_up(struct record_parts *p);
-
-/* Say once that CPUs came or went: their events were opened at the start, and
- * the kernel does not turn them on again. */
-void record_parts_watch_cpus(struct record_parts *p);
 
 /* Parts may be missing. is_aborted: leave the file without an end. err says
  * what could not be finished. Ends the process, with status 1 and a message,

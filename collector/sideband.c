@@ -29,8 +29,9 @@ enum {
 };
 
 struct ring {
-	int fd; /* -1: not open */
-	struct perf_event_mmap_page *page;
+	uint32_t cpu;
+	int fd;                            /* -1: not open */
+	struct perf_event_mmap_page *page; /* NULL: not mapped */
 };
 
 /* An event whose path, if any, is an offset into text. */
@@ -44,7 +45,7 @@ struct sideband {
 	struct ring *rings; /* owned */
 	uint32_t n_rings;
 	size_t ring_bytes, page_bytes;
-	bool wakes_at_once;
+	struct perf_event_attr attr;
 	struct ring_buffer *notices; /* owned */
 	int epoll_fd;
 	uint64_t lost, order;
@@ -64,18 +65,33 @@ struct trailer {
 	uint32_t cpu, reserved;
 };
 
-static int open_event(struct perf_event_attr *attr, uint32_t cpu)
+static void fill_attr(struct sideband *s, bool wakes_at_once)
 {
-	int fd;
+	s->attr = (struct perf_event_attr){
+		.size = sizeof(s->attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.ksymbol = 1,
+		.watermark = 1,
+		.wakeup_watermark = wakes_at_once ? 1 : s->ring_bytes / 4,
+		.sample_type =
+			PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_BOOTTIME,
+	};
+}
 
-	attr->size = sizeof(*attr);
-	attr->sample_type =
-		PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
-	attr->sample_id_all = 1;
-	attr->use_clockid = 1;
-	attr->clockid = CLOCK_BOOTTIME;
-	fd = syscall(SYS_perf_event_open, attr, -1, (int)cpu, -1,
-		     PERF_FLAG_FD_CLOEXEC);
+static int open_event(struct sideband *s, uint32_t cpu)
+{
+	int fd = syscall(SYS_perf_event_open, &s->attr, -1, (int)cpu, -1,
+			 PERF_FLAG_FD_CLOEXEC);
+
 	return fd < 0 ? -errno : fd;
 }
 
@@ -92,35 +108,19 @@ static int fail_open(uint32_t cpu, int rc, struct weft_err *err)
 			 strerror(-rc), advice);
 }
 
-static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
-		     struct weft_err *err)
+/* Map the ring of r->fd, and have it watched. */
+static int map_ring(struct sideband *s, struct ring *r, struct weft_err *err)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_DUMMY,
-		.mmap = 1,
-		.mmap2 = 1,
-		.build_id = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.ksymbol = 1,
-		.watermark = 1,
-		.wakeup_watermark = s->wakes_at_once ? 1 : s->ring_bytes / 4,
-	};
 	struct epoll_event ready = { .events = EPOLLIN };
-	void *page;
+	void *page = mmap(NULL, s->page_bytes + s->ring_bytes,
+			  PROT_READ | PROT_WRITE, MAP_SHARED, r->fd, 0);
 	int rc;
 
-	r->fd = open_event(&attr, cpu);
-	if (r->fd < 0)
-		return fail_open(cpu, r->fd, err);
-	page = mmap(NULL, s->page_bytes + s->ring_bytes, PROT_READ | PROT_WRITE,
-		    MAP_SHARED, r->fd, 0);
 	if (page == MAP_FAILED) {
 		rc = -errno;
 		return weft_fail(err, rc,
 				 "cannot map the side-band ring of CPU %u: %s",
-				 cpu, strerror(-rc));
+				 r->cpu, strerror(-rc));
 	}
 	r->page = page;
 	if (epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, r->fd, &ready)) {
@@ -129,6 +129,24 @@ static int open_ring(struct sideband *s, struct ring *r, uint32_t cpu,
 				 strerror(-rc));
 	}
 	return 0;
+}
+
+static int open_ring(struct sideband *s, struct ring *r, struct weft_err *err)
+{
+	r->fd = open_event(s, r->cpu);
+	if (r->fd < 0)
+		return fail_open(r->cpu, r->fd, err);
+	return map_ring(s, r, err);
+}
+
+static void close_ring(struct sideband *s, struct ring *r)
+{
+	if (r->page)
+		munmap(r->page, s->page_bytes + s->ring_bytes);
+	if (r->fd >= 0)
+		close(r->fd);
+	r->page = NULL;
+	r->fd = -1;
 }
 
 static struct pending *add_pending(struct sideband *s, enum sideband_kind kind,
@@ -177,16 +195,17 @@ int sideband_open(struct sideband **out, const struct sideband_opts *opts,
 	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	s->page_bytes = sysconf(_SC_PAGESIZE);
 	s->ring_bytes = RING_PAGES * s->page_bytes;
-	s->wakes_at_once = opts->wakes_at_once;
+	fill_attr(s, opts->wakes_at_once);
 	s->record = malloc(RECORD_MAX);
 	s->rings = calloc(opts->cpus->n, sizeof(*s->rings));
 	if (!s->record || !s->rings || s->epoll_fd < 0)
 		goto fail;
 	s->n_rings = opts->cpus->n;
 	for (uint32_t i = 0; i < s->n_rings; i++)
-		s->rings[i] = (struct ring){ .fd = -1 };
+		s->rings[i] =
+			(struct ring){ .cpu = opts->cpus->cpu[i], .fd = -1 };
 	for (uint32_t i = 0; i < s->n_rings; i++) {
-		rc = open_ring(s, &s->rings[i], opts->cpus->cpu[i], err);
+		rc = open_ring(s, &s->rings[i], err);
 		if (rc)
 			goto fail;
 	}
@@ -212,12 +231,8 @@ void sideband_close(struct sideband *s)
 	if (!s)
 		return;
 	ring_buffer__free(s->notices);
-	for (uint32_t i = 0; i < s->n_rings; i++) {
-		if (s->rings[i].page)
-			munmap(s->rings[i].page, s->page_bytes + s->ring_bytes);
-		if (s->rings[i].fd >= 0)
-			close(s->rings[i].fd);
-	}
+	for (uint32_t i = 0; i < s->n_rings; i++)
+		close_ring(s, &s->rings[i]);
 	if (s->epoll_fd >= 0)
 		close(s->epoll_fd);
 	free(s->rings);
@@ -426,8 +441,10 @@ int sideband_drain(struct sideband *s, uint64_t until_ns, sideband_fn *fn,
 	uint64_t settled_ns = clock_boot_ns() - SETTLE_NS;
 	size_t n = 0;
 
-	for (uint32_t i = 0; i < s->n_rings; i++)
-		drain_ring(s, &s->rings[i]);
+	for (uint32_t i = 0; i < s->n_rings; i++) {
+		if (s->rings[i].page)
+			drain_ring(s, &s->rings[i]);
+	}
 	ring_buffer__consume(s->notices);
 	if (s->n_pending)
 		qsort(s->pending, s->n_pending, sizeof(*s->pending),
@@ -451,6 +468,31 @@ int sideband_drain(struct sideband *s, uint64_t until_ns, sideband_fn *fn,
 		return weft_fail(err, rc, "cannot follow processes: %s",
 				 strerror(-rc));
 	}
+	return 0;
+}
+
+const struct perf_event_attr *sideband_attr(const struct sideband *s)
+{
+	return &s->attr;
+}
+
+int sideband_replace(struct sideband *s, uint32_t cpu, int fd,
+		     struct weft_err *err)
+{
+	for (uint32_t i = 0; i < s->n_rings; i++) {
+		struct ring *r = &s->rings[i];
+
+		if (r->cpu != cpu)
+			continue;
+		if (r->page)
+			drain_ring(s, r);
+		/* First: locked memory has a limit. */
+		close_ring(s, r);
+		s->lost++;
+		r->fd = fd;
+		return map_ring(s, r, err);
+	}
+	close(fd);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "store/weft.h"
 
 struct sideband;
+struct perf_event_attr;
 
 enum {
 	SIDEBAND_BUILD_ID_MAX = 20,
@@ -60,6 +61,17 @@ struct sideband_opts {
 int sideband_open(struct sideband **out, const struct sideband_opts *opts,
 		  struct weft_err *err) MUST_CHECK;
 void sideband_close(struct sideband *s); /* NULL is fine */
+
+/* How each ring's event is opened. Borrowed. */
+const struct perf_event_attr *sideband_attr(const struct sideband *s);
+
+/*
+ * A CPU was off and is back: fd (consumed) is a new event of it, opened by
+ * sideband_attr(), whose ring takes the old one's place. What happened there
+ * meanwhile counts as lost. Nothing where the CPU has no ring.
+ */
+int sideband_replace(struct sideband *s, uint32_t cpu, int fd,
+		     struct weft_err *err) MUST_CHECK;
 
 /* Becomes readable when a ring fills up, or something is asked for. Borrowed.
  */

@@ -20,12 +20,16 @@ struct timer {
 	uint64_t period, next_period;
 	uint64_t counted; /* what the event had counted at the last take */
 	uint64_t carry;   /* counted, but less than a period */
+	bool is_off;      /* the CPU is offline */
+	bool is_still;    /* nothing was counted between the last two takes */
 };
 
 struct timers {
 	uint32_t event;
-	bool is_timer;
+	bool is_timer, is_enabled;
 	uint64_t nominal;
+	struct perf_event_attr attr;
+	struct bpf_program *program; /* borrowed */
 	uint32_t n;
 	struct timer timer[];
 };
@@ -101,19 +105,14 @@ uint64_t timer_max_hz(void)
 	return hz;
 }
 
-static int open_event(const struct timers_opts *opts, uint32_t cpu,
-		      uint64_t period)
+static int open_event(const struct timers *t, const struct timer *timer)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = opts->type,
-		.config = opts->config,
-		.sample_period = period,
-		.disabled = 1,
-	};
-	int fd = syscall(SYS_perf_event_open, &attr, -1, (int)cpu, -1,
-			 PERF_FLAG_FD_CLOEXEC);
+	struct perf_event_attr attr = t->attr;
+	int fd;
 
+	attr.sample_period = timer->period;
+	fd = syscall(SYS_perf_event_open, &attr, -1, (int)timer->cpu, -1,
+		     PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -135,28 +134,37 @@ static int fail_open(const struct timers_opts *opts, uint32_t cpu, int rc,
 			 cpu, strerror(-rc));
 }
 
-static int open_timer(struct timer *t, const struct timers_opts *opts,
-		      struct weft_err *err)
+/* fd is consumed. */
+static int attach(struct timers *t, struct timer *timer, int fd,
+		  struct weft_err *err)
 {
-	LIBBPF_OPTS(bpf_perf_event_opts, attach, .bpf_cookie = opts->event);
-	int fd = open_event(opts, t->cpu, t->period);
+	LIBBPF_OPTS(bpf_perf_event_opts, opts, .bpf_cookie = t->event);
 
-	if (fd < 0)
-		return fail_open(opts, t->cpu, fd, err);
 	/* Attaching would enable the event at once: the caller says when. */
-	t->link =
-		bpf_program__attach_perf_event_opts(opts->program, fd, &attach);
-	if (!t->link) {
+	timer->link =
+		bpf_program__attach_perf_event_opts(t->program, fd, &opts);
+	if (!timer->link) {
 		int rc = -errno;
 
 		close(fd);
-		return weft_fail(err, rc, "cannot attach to %s of CPU %u: %s",
-				 opts->name, t->cpu, strerror(-rc));
+		return weft_fail(err, rc,
+				 "cannot attach to the event of CPU %u: %s",
+				 timer->cpu, strerror(-rc));
 	}
-	t->fd = fd; /* the link now owns it */
+	timer->fd = fd; /* the link now owns it */
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	return 0;
+}
+
+static int open_timer(struct timers *t, struct timer *timer,
+		      const struct timers_opts *opts, struct weft_err *err)
+{
+	int fd = open_event(t, timer);
+
+	if (fd < 0)
+		return fail_open(opts, timer->cpu, fd, err);
+	return attach(t, timer, fd, err);
 }
 
 int timers_open(struct timers **out, const struct timers_opts *opts,
@@ -174,6 +182,14 @@ int timers_open(struct timers **out, const struct timers_opts *opts,
 	t->event = opts->event;
 	t->is_timer = opts->is_timer;
 	t->nominal = opts->period;
+	t->attr = (struct perf_event_attr){
+		.size = sizeof(t->attr),
+		.type = opts->type,
+		.config = opts->config,
+		.sample_period = opts->period,
+		.disabled = 1,
+	};
+	t->program = opts->program;
 	t->n = cpus->n;
 	for (uint32_t i = 0; i < t->n; i++) {
 		t->timer[i].cpu = cpus->cpu[i];
@@ -182,7 +198,7 @@ int timers_open(struct timers **out, const struct timers_opts *opts,
 	timers_draw(t);
 	for (uint32_t i = 0; i < t->n && !rc; i++) {
 		t->timer[i].period = t->timer[i].next_period;
-		rc = open_timer(&t->timer[i], opts, err);
+		rc = open_timer(t, &t->timer[i], opts, err);
 	}
 	if (rc) {
 		timers_close(t);
@@ -232,6 +248,7 @@ static void wait_for_phase(const struct timers *t)
 
 int timers_enable(struct timers *t, struct weft_err *err)
 {
+	t->is_enabled = true;
 	for (uint32_t i = 0; i < t->n; i++) {
 		if (t->is_timer)
 			wait_for_phase(t);
@@ -248,6 +265,7 @@ int timers_enable(struct timers *t, struct weft_err *err)
 
 void timers_disable(struct timers *t)
 {
+	t->is_enabled = false;
 	for (uint32_t i = 0; i < t->n; i++)
 		ioctl(t->timer[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
@@ -297,10 +315,9 @@ uint32_t timers_count(const struct timers *t)
 	return t->n;
 }
 
-int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
-		    struct weft_err *err)
+/* What it has counted since the last time is carried. */
+static int take_counted(struct timer *timer, struct weft_err *err)
 {
-	struct timer *timer = &t->timer[i];
 	uint64_t counted;
 	ssize_t n = read(timer->fd, &counted, sizeof(counted));
 
@@ -310,13 +327,87 @@ int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
 		return weft_fail(err, rc, "cannot read the timer of CPU %u: %s",
 				 timer->cpu, strerror(-rc));
 	}
+	timer->is_still = counted && counted == timer->counted;
 	timer->carry += counted - timer->counted;
 	timer->counted = counted;
+	return 0;
+}
+
+int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
+		    struct weft_err *err)
+{
+	struct timer *timer = &t->timer[i];
+	int rc = take_counted(timer, err);
+
+	if (rc)
+		return rc;
 	*out = (struct timer_due){
 		.cpu = timer->cpu,
 		.period = timer->period,
 		.due = timer->carry / timer->period,
+		.is_off = timer->is_off,
 	};
 	timer->carry %= timer->period;
+	return 0;
+}
+
+static struct timer *find(const struct timers *t, uint32_t cpu)
+{
+	for (uint32_t i = 0; i < t->n; i++) {
+		if (t->timer[i].cpu == cpu)
+			return (struct timer *)&t->timer[i];
+	}
+	return NULL;
+}
+
+const struct perf_event_attr *timers_attr(const struct timers *t)
+{
+	return &t->attr;
+}
+
+void timers_set_off(struct timers *t, uint32_t cpu, bool is_off)
+{
+	struct timer *timer = find(t, cpu);
+
+	if (timer)
+		timer->is_off = is_off;
+}
+
+bool timers_stood_still(const struct timers *t, uint32_t cpu)
+{
+	const struct timer *timer = t->is_timer ? find(t, cpu) : NULL;
+
+	return timer && timer->is_still;
+}
+
+int timers_replace(struct timers *t, uint32_t cpu, int fd, struct weft_err *err)
+{
+	struct timer *timer = find(t, cpu);
+	struct timer fresh;
+	int rc;
+
+	if (!timer) {
+		close(fd);
+		return weft_fail(err, -ENOENT, "no event of CPU %u", cpu);
+	}
+	rc = take_counted(timer, err);
+	fresh = *timer;
+	if (!rc)
+		rc = attach(t, &fresh, fd, err);
+	else
+		close(fd);
+	if (rc)
+		return rc;
+	bpf_link__destroy(timer->link);
+	fresh.counted = 0;
+	fresh.is_off = fresh.is_still = false;
+	*timer = fresh;
+	if (ioctl(fd, PERF_EVENT_IOC_PERIOD, &timer->period) ||
+	    (t->is_enabled && ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))) {
+		rc = -errno;
+		return weft_fail(err, rc,
+				 "cannot start the timer of CPU %u: %s", cpu,
+				 strerror(-rc));
+	}
 	return 0;
 }

@@ -13,6 +13,7 @@
 
 struct timers;
 struct bpf_program;
+struct perf_event_attr;
 
 /* CPUs by number, ascending. */
 struct cpu_list {
@@ -50,6 +51,25 @@ int timers_open(struct timers **out, const struct timers_opts *opts,
 		struct weft_err *err) MUST_CHECK;
 void timers_close(struct timers *t); /* NULL is fine */
 
+/* How each of them is opened. Borrowed. */
+const struct perf_event_attr *timers_attr(const struct timers *t);
+
+/*
+ * Take the place of a CPU's event, which the kernel has turned off for good: fd
+ * (consumed) is a new one, opened by timers_attr(), which starts at once where
+ * they are started. What the old one counted is not lost. -ENOENT: they have no
+ * such CPU.
+ */
+int timers_replace(struct timers *t, uint32_t cpu, int fd,
+		   struct weft_err *err) MUST_CHECK;
+
+/* A CPU went offline (is_off), or is back. */
+void timers_set_off(struct timers *t, uint32_t cpu, bool is_off);
+
+/* Timers: a CPU's did not run at all in the last interval, as where the CPU was
+ * off for part of it. Of counters nobody knows. */
+bool timers_stood_still(const struct timers *t, uint32_t cpu);
+
 uint32_t timers_event(const struct timers *t);
 bool timers_are_timers(const struct timers *t); /* else counters */
 
@@ -68,11 +88,13 @@ uint32_t timers_cpu(const struct timers *t, uint32_t i);
 int timers_apply(struct timers *t, struct weft_err *err) MUST_CHECK;
 
 /* What timer i (of timers_count()) was to do in the interval that ends now:
- * its CPU, its period, and how often it was due since the last call. */
+ * its CPU, its period, and how often it was due since the last call; is_off: it
+ * was not, for the CPU was offline. */
 struct timer_due {
 	uint32_t cpu;
 	uint64_t period;
 	uint64_t due;
+	bool is_off;
 };
 uint32_t timers_count(const struct timers *t);
 int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,

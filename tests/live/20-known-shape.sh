@@ -76,8 +76,12 @@ if [ "$(nproc)" -gt 1 ] && unshare -m true 2>/dev/null; then
 	wait_for 60 test -s "$dir/cpus.db" || true
 	sleep 1
 	before=$(grep -c offline "$dir/cpus" || true)
+	cp "$dir/online" "$dir/all"
 	echo 0 >"$dir/online"
 	wait_for 60 grep -q offline "$dir/cpus" || true
+	sleep 1
+	cp "$dir/all" "$dir/online"
+	wait_for 60 grep -q 'CPU 1 is back, and is sampled' "$dir/cpus" || true
 	sleep 1
 	kill -INT "$recorder"
 	wait "$recorder" || true
@@ -85,6 +89,10 @@ if [ "$(nproc)" -gt 1 ] && unshare -m true 2>/dev/null; then
 	check "a CPU that goes offline is told of, once" \
 		"$(both "$(is "$before" = 0)" \
 			"$(is "$(grep -c 'CPU 1 went offline' "$dir/cpus")" = 1)")"
+	check "and that it is back; the last interval has samples of it" "$(both \
+		"$(is "$(grep -c 'CPU 1 is back' "$dir/cpus")" = 1)" \
+		"$(is "$(sql "$dir/cpus.db" "SELECT fired > 0 FROM cpu_interval
+			WHERE cpu = 1 ORDER BY interval_id DESC LIMIT 1")" = 1)")"
 else
 	echo "# skipped: no second CPU, or no mount namespace"
 fi

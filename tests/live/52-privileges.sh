@@ -37,7 +37,8 @@ mask() {
 	python3 - "$@" <<-'END'
 	import sys
 	bits = {"dac_override": 1, "dac_read_search": 2, "fowner": 3, "chown": 0,
-	        "kill": 5, "sys_ptrace": 19, "bpf": 39, "checkpoint_restore": 40}
+	        "kill": 5, "sys_ptrace": 19, "perfmon": 38, "bpf": 39,
+	        "checkpoint_restore": 40}
 	print("%016x" % sum(1 << bits[n] for n in sys.argv[1:]))
 	END
 }
@@ -80,6 +81,8 @@ look() {
 	holds "$found" "$1, the server of inspectors" "$reading" 0 "$4"
 	named "$recorder" weft-inspector || true
 	holds "$found" "$1, an inspector" "$reading" 2 "$4"
+	named "$recorder" weft-cpus || true
+	holds "$found" "$1, who opens events of CPUs" "$(mask perfmon)" 0 "$4"
 	holds "$recorder" "$1, the recorder" "$2" 0 "$3"
 }
 
