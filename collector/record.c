@@ -32,6 +32,11 @@ enum {
 	/* When to look at side-band events that were too new to be ordered. */
 	SETTLE_MS = 2,
 	MS_NS = 1000000,
+	/* In so many periods, and so long, a timer that works has fired; at the
+	 * end of a short recording less long. */
+	PROOF_PERIODS = 3,
+	PROOF_MS = 1000,
+	PROOF_AT_END_MS = 200,
 };
 
 enum phase {
@@ -56,6 +61,7 @@ struct recording {
 	uv_signal_t signals[SIGNALS];
 	bool has_handles; /* those above */
 	bool warned_of_retry, warned_of_size, warned_of_tending;
+	bool timer_is_proven;
 	int ticks;       /* of the deadline, that are over */
 	int stuck;       /* those in which the writer was at one job */
 	uint64_t n_done; /* jobs that it had done, at the last one */
@@ -187,12 +193,38 @@ static void tell_health(struct recording *r)
 		weft_log(WEFT_WARN, "%s", error->msg);
 }
 
+/* There are kernels whose CPU timer never fires, on any CPU, busy or idle. That
+ * nothing was seen would then look as if nothing had run. */
+static int check_timer(struct recording *r, const struct raw_interval *raw)
+{
+	const struct record_opts *o = r->parts.opts;
+	uint32_t event = triggers_find(&o->triggers, TRIGGER_TIMER);
+	uint64_t silent_ns =
+		raw->harvest.end_ns - reaper_started_ns(r->parts.reaper);
+	uint64_t enough_ns =
+		r->phase == PHASE_SAMPLING ? PROOF_MS : PROOF_AT_END_MS;
+
+	if (event == WEFT_NO_EVENT || o->no_samples || r->timer_is_proven)
+		return 0;
+	for (size_t i = 0; i < raw->n_cpus && !r->timer_is_proven; i++)
+		r->timer_is_proven =
+			raw->cpus[i].event == event && raw->cpus[i].fired > 0;
+	enough_ns = enough_ns * MS_NS + PROOF_PERIODS * (1000 * MS_NS / o->hz);
+	if (r->timer_is_proven || silent_ns < enough_ns)
+		return 0;
+	return weft_fail(
+		&r->err, -EIO,
+		"the kernel's CPU timer (cpu-clock) has not fired once in %.1f s, so there are no samples: that is a fault of some kernels (Linux 6.16 and 6.17 are known for it); take another kernel, or -e cycles where the CPU counts them",
+		(double)silent_ns / 1e9);
+}
+
 /* End an interval and begin the next. */
 static void turn(struct recording *r)
 {
 	struct raw_interval raw = { 0 };
 	int rc = reap(r, &raw);
 	uint64_t end_ns = raw.harvest.end_ns;
+	bool is_mute = !rc && check_timer(r, &raw);
 
 	if (rc) {
 		raw_interval_release(&raw);
@@ -200,7 +232,7 @@ static void turn(struct recording *r)
 		rc = weft_fail(&r->err, -ENOMEM,
 			       "cannot record: out of memory");
 	}
-	if (rc)
+	if (rc || is_mute)
 		give_up(r);
 	kernel_refresh(r->parts.kernel, end_ns);
 	naming_tick(r->parts.naming);

@@ -63,6 +63,16 @@ say <"$dir/log"
 check "a target that sleeps: it is said that there are no samples, and why" \
 	"$(is "$(grep -c 'no samples: the targets did not run' "$dir/log")" = 1)"
 
+# A timer that never fires is no machine on which nothing runs.
+status=0
+LD_PRELOAD="$WEFT_BUILD/fault/no_timer.so" "$weft" record -a -o "$dir/mute.db" \
+	-d 20 2>"$dir/log" || status=$?
+say <"$dir/log"
+check "a timer that never fires is an error, with advice (status $status)" \
+	"$(both "$(is $status = 1)" "$(is "$(grep -c \
+		'cpu-clock) has not fired once .* take another kernel' \
+		"$dir/log")" = 1)")"
+
 # A CPU that goes: that is said. The kernel's list alone changes, in a mount
 # namespace, so that others keep their CPUs.
 if [ "$(nproc)" -gt 1 ] && unshare -m true 2>/dev/null; then
