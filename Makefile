@@ -6,7 +6,8 @@
 #   make            all, after tools/setup.sh has installed what they need
 #   make demo       set up, build, record a traced service, print the answer
 #   make check      set up, build, run the tests (also check-asan,
-#                   check-lint, check-long, check-interop)
+#                   check-lint, check-analysis, check-tsan, check-valgrind,
+#                   check-long, check-interop)
 #   make bench      measure beside perf and bpftrace (also bench-smoke)
 #   make install    into PREFIX under DESTDIR (also uninstall); make deb
 #   make fuzz       look for inputs that do harm; FUZZ_SECONDS a target (600)
@@ -162,8 +163,8 @@ ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.
-PROVE = PATH=/usr/bin:$$PATH WEFT_BUILD=$(abspath $(B)) prove -e '' --comments \
-	--timer
+PROVE_WITH = PATH=/usr/bin:$$PATH prove -e '' --comments --timer
+PROVE = WEFT_BUILD=$(abspath $(B)) $(PROVE_WITH)
 
 # On all CPUs, where the user did not say on how many.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -182,6 +183,26 @@ check-asan:
 check-user: all known $(UNIT) $(FUZZ)
 	$(Q)$(PROVE) $(UNIT) $(CLI)
 
+# No race, by ThreadSanitizer: the unit tests that have a loop with threads beside
+# it, and recordings (as root) of programs that are built without.
+TSAN := $(B)/san-thread
+TSAN_UNIT := $(patsubst %,$(TSAN)/tests/t_collector_%,inspect inspect_fails \
+	inspect_turns jit receiver)
+check-tsan:
+	$(Q)tools/setup.sh
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all known
+	$(Q)$(MAKE) $(JOBS) --no-print-directory SAN=thread B=$(TSAN) all \
+		$(TSAN_UNIT)
+	$(Q)WEFT_LOAD=$(abspath $(B))/load WEFT_BUILD=$(abspath $(TSAN)) \
+		TSAN_OPTIONS=exitcode=66 $(PROVE_WITH) $(TSAN_UNIT) \
+		tests/sanitize/races.sh
+
+# No wrong access and no leak in what reads a recording, by valgrind.
+check-valgrind:
+	$(Q)tools/setup.sh valgrind
+	$(Q)$(MAKE) $(JOBS) --no-print-directory all
+	$(Q)$(PROVE) tests/sanitize/valgrind.sh
+
 # No warning by either compiler, the format, the layers, the scripts.
 check-lint:
 	$(Q)tools/setup.sh lint
@@ -196,7 +217,7 @@ check-analysis: all
 
 # Hours: many kills, long attribution, all ways to build the known chains. Writes
 # docs/reliability.md.
-check-long: check
+check-long: check check-tsan check-valgrind
 	$(Q){ SURVIVES_KILLS=500 ATTRIBUTION_SECONDS=120 UNWIND_MATRIX=all \
 		NAMES_MANY=3000 NAMES_BUILDS=all TLS_SECONDS=60 LIFE_MS=30000 \
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
@@ -238,7 +259,8 @@ clean:
 	rm -rf build
 
 .PHONY: all known tests check check-asan check-user check-lint check-analysis \
-	check-long check-interop bench bench-smoke clean
+	check-long check-interop check-tsan check-valgrind bench bench-smoke \
+	clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(B) -type f -name '*.d' 2>/dev/null)

@@ -59,10 +59,10 @@ int privilege_raise_files(rlim_t least, struct weft_err *err) MUST_CHECK;
 
 /* Built with a sanitizer, as gcc and clang say it: that reserves terabytes of
  * addresses, and makes system calls of its own. */
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define PRIVILEGE_IS_SANITIZED 1
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define PRIVILEGE_IS_SANITIZED 1
 #endif
 #endif

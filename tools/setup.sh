@@ -8,7 +8,9 @@
 #   tools/setup.sh bench      also what tools/bench measures against and with
 #   tools/setup.sh bench-smoke  of that, what `make bench-smoke` needs
 #   tools/setup.sh interop    also the heavy partners of `make check-interop`
-#   tools/setup.sh lint       also the checkers of `make check-lint`
+#   tools/setup.sh lint       also the checkers of `make check-lint` and
+#                             `make check-analysis`
+#   tools/setup.sh valgrind   also what `make check-valgrind` needs
 set -eu
 
 core="gcc g++ make pkg-config clang llvm lld bpftool
@@ -34,9 +36,10 @@ interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	libdevel-nytprof-perl libxml2-utils"
 	# Debian's node has npm in a package of its own, others' brings it along.
 	command -v npm >/dev/null || want="$want npm" ;;
-lint) want="$core clang-format clang-tidy shellcheck" ;;
+lint) want="$core clang-format clang-tidy shellcheck cppcheck" ;;
+valgrind) want="$core valgrind libc6-dbg" ;;
 *)
-	echo "setup.sh: unknown set '$1'; use none, bench, bench-smoke, interop or lint" >&2
+	echo "setup.sh: unknown set '$1'; use none, bench, bench-smoke, interop, lint or valgrind" >&2
 	exit 2
 	;;
 esac

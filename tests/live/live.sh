@@ -9,7 +9,7 @@
 tests=$(cd "$(dirname "$0")/.." && pwd)
 WEFT_BUILD=$(cd "${WEFT_BUILD:-build}" && pwd)
 weft="$WEFT_BUILD/weft"
-load="$WEFT_BUILD/load"
+load="${WEFT_LOAD:-$WEFT_BUILD/load}"
 
 live_skip() {
 	echo "1..0 # SKIP $1"

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "collector/otlp/receiver.h"
+#include "collector/privilege.h"
 #include "tests/unit/skip.h"
 
 static struct {
@@ -158,7 +159,7 @@ static void what_finds_no_memory_is_counted(void **state)
 	struct receiver_totals totals;
 
 	(void)state;
-#if defined(__SANITIZE_ADDRESS__)
+#ifdef PRIVILEGE_IS_SANITIZED
 	SKIP_BECAUSE("the sanitizer takes all address space");
 #endif
 	start(send_too_large);
