@@ -13,37 +13,56 @@ static const double LEAST_P = 0.0025;
 
 void compare_release(struct compare *c)
 {
+	for (int kind = 0; kind < COMPARE_KINDS; kind++) {
+		struct compare_gathering *g = &c->gathering[kind];
+
+		free(g->now);
+		free(g->open);
+		for (int side = 0; side < COMPARE_SIDES; side++)
+			free(g->spread[side]);
+	}
 	free(c->items);
-	free(c->now);
-	free(c->open);
 	*c = (struct compare){ 0 };
+}
+
+/* Make an array longer, with zeros. rows is the address of its pointer. */
+static int lengthen(void *rows, size_t room, size_t new_room, size_t size)
+{
+	void *at, *grown;
+
+	memcpy(&at, rows, sizeof(at));
+	grown = reallocarray(at, new_room, size);
+	if (!grown)
+		return -ENOMEM;
+	memset((char *)grown + room * size, 0, (new_room - room) * size);
+	memcpy(rows, &grown, sizeof(grown));
+	return 0;
 }
 
 static int make_room(struct compare *c, size_t n)
 {
 	size_t room = c->room ? c->room : 1024;
-	struct compare_item *items;
-	struct compare_now *now;
-	uint32_t *open;
+	int rc;
 
 	while (room < n)
 		room *= 2;
-	items = reallocarray(c->items, room, sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	c->items = items;
-	now = reallocarray(c->now, room, sizeof(*now));
-	if (!now)
-		return -ENOMEM;
-	c->now = now;
-	open = reallocarray(c->open, room, sizeof(*open));
-	if (!open)
-		return -ENOMEM;
-	c->open = open;
-	memset(items + c->room, 0, (room - c->room) * sizeof(*items));
-	memset(now + c->room, 0, (room - c->room) * sizeof(*now));
-	c->room = room;
-	return 0;
+	rc = lengthen(&c->items, c->room, room, sizeof(*c->items));
+	for (int kind = 0; kind < COMPARE_KINDS; kind++) {
+		struct compare_gathering *g = &c->gathering[kind];
+
+		if (!rc)
+			rc = lengthen(&g->now, c->room, room, sizeof(*g->now));
+		/* One more: see compare_add_weight(). */
+		if (!rc)
+			rc = lengthen(&g->open, c->room ? c->room + 1 : 0,
+				      room + 1, sizeof(*g->open));
+		for (int side = 0; side < COMPARE_SIDES && !rc; side++)
+			rc = lengthen(&g->spread[side], c->room, room,
+				      sizeof(*g->spread[side]));
+	}
+	if (!rc)
+		c->room = room;
+	return rc;
 }
 
 void compare_add_all(struct compare *c, enum compare_side side,
@@ -64,24 +83,32 @@ static int reach(struct compare *c, uint32_t item)
 	return 0;
 }
 
+/* Add to an item; it is open once it has some. No branch: for who has few
+ * samples nobody can foretell which item is new. */
+static inline void add_now(struct compare_gathering *g, uint32_t item,
+			   double weight)
+{
+	g->open[g->n_open] = item;
+	g->n_open += g->now[item] <= 0;
+	g->now[item] += weight;
+}
+
 int compare_add_weight(struct compare *c, const uint32_t *items, size_t n,
 		       double weight)
 {
-	/* What weighs nothing (a block of 0 ns) would not show as open. */
-	if (!(weight > 0))
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		struct compare_now *to;
+	struct compare_gathering total;
 
+	/* What weighs nothing (a block of 0 ns) would not show as open. */
+	if (!(weight > 0) || !n)
+		return 0;
+	for (size_t i = 0; i < n; i++)
 		if (reach(c, items[i]))
 			return -ENOMEM;
-		to = &c->now[items[i]];
-		if (to->weight[COMPARE_TOTAL] <= 0)
-			c->open[c->n_open++] = items[i];
-		to->weight[COMPARE_TOTAL] += weight;
-	}
-	if (n)
-		c->now[items[0]].weight[COMPARE_SELF] += weight;
+	add_now(&c->gathering[COMPARE_SELF], items[0], weight);
+	total = c->gathering[COMPARE_TOTAL];
+	for (size_t i = 0; i < n; i++)
+		add_now(&total, items[i], weight);
+	c->gathering[COMPARE_TOTAL].n_open = total.n_open;
 	return 0;
 }
 
@@ -108,31 +135,28 @@ int compare_add(struct compare *c, enum compare_side side,
 	return rc ? rc : compare_add_sums(c, side, items, n, tally);
 }
 
-static void end_part(struct compare_part *part, double k, double n,
-		     double exposure)
-{
-	if (k <= 0)
-		return;
-	part->k_sq += k * k;
-	part->kn += k * n;
-	part->ke += k * exposure;
-	part->having++;
-	part->nothing_else += k >= n * (1 - 1e-9);
-}
-
 void compare_end_cluster(struct compare *c, enum compare_side side,
 			 double exposure)
 {
 	struct compare_set *set = &c->set[side];
-	double n = c->weight_now;
+	double n = c->weight_now, nearly_n = n * (1 - 1e-9);
 
-	for (; c->n_open; c->n_open--) {
-		uint32_t at = c->open[c->n_open - 1];
+	for (int kind = 0; kind < COMPARE_KINDS; kind++) {
+		struct compare_gathering *g = &c->gathering[kind];
 
-		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			end_part(&c->items[at].part[kind][side],
-				 c->now[at].weight[kind], n, exposure);
-		c->now[at] = (struct compare_now){ 0 };
+		for (size_t i = 0; i < g->n_open; i++) {
+			double k = g->now[g->open[i]];
+			struct compare_spread *to =
+				&g->spread[side][g->open[i]];
+
+			to->k_sq += k * k;
+			to->kn += k * n;
+			to->ke += k * exposure;
+			to->having++;
+			to->nothing_else += k >= nearly_n;
+			g->now[g->open[i]] = 0;
+		}
+		g->n_open = 0;
 	}
 	set->clusters++;
 	set->sampled += n > 0;
@@ -148,10 +172,10 @@ static struct stats_clusters clusters_of(const struct compare_part *part,
 	return (struct stats_clusters){
 		.m = set->sampled,
 		.n_sq = set->n_sq,
-		.k_sq = part->k_sq,
-		.kn = part->kn,
-		.having = part->having,
-		.nothing_else = part->nothing_else,
+		.k_sq = part->spread.k_sq,
+		.kn = part->spread.kn,
+		.having = part->spread.having,
+		.nothing_else = part->spread.nothing_else,
 	};
 }
 
@@ -287,7 +311,7 @@ static double dispersion(const struct compare_part *part,
 			 const struct compare_set *set)
 {
 	double each = part->tally.weight / set->exposure;
-	double spread = part->k_sq - 2 * each * part->ke +
+	double spread = part->spread.k_sq - 2 * each * part->spread.ke +
 			each * each * set->exposure_sq;
 
 	if (part->tally.weight_sq <= 0 || set->clusters < 2)
@@ -390,10 +414,21 @@ static int adjust(struct compare *c, enum compare_kind kind)
 	return rc;
 }
 
+/* What was gathered, to the rest of each item. */
+static void put_together(struct compare *c)
+{
+	for (size_t i = 0; i < c->n_items; i++)
+		for (int kind = 0; kind < COMPARE_KINDS; kind++)
+			for (int side = 0; side < COMPARE_SIDES; side++)
+				c->items[i].part[kind][side].spread =
+					c->gathering[kind].spread[side][i];
+}
+
 int compare_finish(struct compare *c)
 {
 	int rc = 0;
 
+	put_together(c);
 	c->rule = rule_of(c);
 	for (int side = 0; side < COMPARE_SIDES; side++)
 		c->set[side].student = stats_student(c->set[side].sampled - 1);

@@ -41,12 +41,16 @@ enum compare_rule {
 				 be small enough */
 };
 
+/* Sums over clusters: an item's weights k_i, those n_i of all, exposures. */
+struct compare_spread {
+	double k_sq, kn, ke;
+	double having, nothing_else; /* clusters with k_i > 0, k_i = n_i */
+};
+
 /* What an item had on one side. */
 struct compare_part {
 	struct tally tally;
-	/* Sums over clusters: its weights k_i, those n_i of all, exposures. */
-	double k_sq, kn, ke;
-	double having, nothing_else; /* clusters with k_i > 0, k_i = n_i */
+	struct compare_spread spread; /* from compare_finish() on */
 };
 
 struct compare_answer {
@@ -67,10 +71,13 @@ struct compare_item {
 	struct compare_answer answer[COMPARE_KINDS];
 };
 
-/* What an item has in the cluster at hand; apart from the rest, so that what
- * is touched for each sample is small. */
-struct compare_now {
-	double weight[COMPARE_KINDS];
+/* Of the cluster at hand, and of those that are over: apart from the rest, so
+ * that what is touched for each sample, or for each cluster, lies together. */
+struct compare_gathering {
+	double *now; /* owned; parallel to items: their weights */
+	struct compare_spread *spread[COMPARE_SIDES]; /* owned; the same */
+	uint32_t *open; /* owned: items that have some now; room for all */
+	size_t n_open;
 };
 
 /* One of the two sets. */
@@ -88,10 +95,8 @@ struct compare {
 	double least_clusters; /* input: with fewer nothing is said */
 	struct compare_set set[COMPARE_SIDES];
 	struct compare_item *items; /* owned */
-	struct compare_now *now;    /* owned; parallel to items */
+	struct compare_gathering gathering[COMPARE_KINDS];
 	size_t n_items, room;
-	uint32_t *open; /* owned: items that have some now; room for all */
-	size_t n_open;
 	double weight_now; /* of the cluster at hand */
 	double tests[COMPARE_KINDS];
 	enum compare_rule rule; /* of all items */
@@ -115,6 +120,13 @@ int compare_add_weight(struct compare *c, const uint32_t *items, size_t n,
 int compare_add_sums(struct compare *c, enum compare_side side,
 		     const uint32_t *items, size_t n,
 		     const struct tally *tally);
+
+/* The weight of an item in the cluster at hand. */
+static inline double compare_now(const struct compare *c,
+				 enum compare_kind kind, uint32_t item)
+{
+	return item < c->n_items ? c->gathering[kind].now[item] : 0;
+}
 
 /* The cluster at hand is over. exposure: how long it was, in any unit, or 1 of
  * a request. */

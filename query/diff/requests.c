@@ -2,9 +2,13 @@
 /*
  * Sets of requests. All requests are listed as weft traces lists them, each is
  * put on a side, and the samples are read in one pass, in the order of the
- * file; each request keeps a chain of its own. Then one request after the
- * other is added up, since each is a cluster: by the weights of its samples.
- * The other sums do not depend on clusters, and are kept by stack.
+ * file. Then they are sorted by request, and one request after the other is
+ * added up, since each is a cluster: by the weights of its samples. The other
+ * sums do not depend on clusters, and are kept by stack.
+ *
+ * There are millions of samples, and what each refers to lies anywhere: what
+ * takes the time is to wait for memory. So samples are taken a batch at a time,
+ * and what a batch will touch is asked for before it is touched.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,24 +23,40 @@ enum {
 	NOWHERE = COMPARE_SIDES, /* a request on neither side */
 	/* Ids below that are remembered in an array, so that there is no search
 	 * for each sample; of memory only the pages that are touched count. */
-	SMALL_IDS = 1 << 24
+	SMALL_IDS = 1 << 24,
+	BATCH = 64,
+	AHEAD = 8 /* samples, of which what is needed is asked for */
 };
 
-static const uint32_t END = UINT32_MAX;
-
-/* A sample; single precision will do for weights. */
-struct link {
-	uint32_t next, stack; /* in `links`, in `stacks` */
+/* A sample as it comes: the indexes of its request and stack. Single precision
+ * will do for weights. */
+struct sample {
+	uint32_t request, stack;
 	float weight;
+};
+
+/* The same among those of its request. */
+struct sorted {
+	uint32_t stack;
+	float weight;
+};
+
+/* A row of the file, while its batch is read. */
+struct row {
+	int64_t trace, stack_id;
+	struct tally tally;
+	uint32_t request, stack; /* request NOBODY: it does not count */
 };
 
 struct request {
 	double duration_ns; /* -1: not known */
-	uint32_t first;     /* of its chain */
+	uint32_t first;     /* of its samples in `sorted` */
 	uint32_t n;         /* samples */
 	uint8_t side;
 	bool is_listed; /* of the range */
 };
+
+static const uint32_t NOBODY = UINT32_MAX;
 
 struct stack {
 	int64_t id;
@@ -54,8 +74,11 @@ struct loading {
 	struct diff *d;
 	struct traces traces;
 	struct request *requests; /* owned; parallel to traces.sums.rows */
-	struct link *links;       /* owned */
-	size_t n_links, links_room;
+	struct sample *samples;   /* owned; in the order of the file */
+	size_t n_samples, samples_room;
+	struct sorted *sorted; /* owned; of one request after the other */
+	struct row batch[BATCH];
+	size_t n_batch;
 	struct sums ids;          /* keys: the ids of stacks */
 	struct stack *stacks;     /* owned; parallel */
 	struct stack_sums *tally; /* the same */
@@ -134,30 +157,77 @@ static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 	return 0;
 }
 
-static int add_link(struct loading *l, struct request *to, int64_t stack_id,
-		    const struct tally *tally)
+/* Ask for what is behind an id of which the index is known. */
+static void ask_for_request(const struct loading *l, int64_t trace)
 {
-	struct link *link;
+	const uint32_t *known = small(l->small_traces, trace);
 
-	if (l->n_links == l->links_room) {
-		size_t room = l->links_room ? 2 * l->links_room : 4096;
+	if (known && *known)
+		__builtin_prefetch(&l->requests[*known - 1]);
+}
 
-		if (room >= END)
-			return -ENOMEM;
-		link = reallocarray(l->links, room, sizeof(*link));
-		if (!link)
-			return -ENOMEM;
-		l->links = link;
-		l->links_room = room;
-	}
-	link = &l->links[l->n_links];
-	*link = (struct link){ .next = to->first,
-			       .weight = (float)tally->weight };
-	if (index_stack(l, stack_id, &link->stack))
+static void ask_for_ids(const struct loading *l, const struct row *row)
+{
+	const uint32_t *known = small(l->small_traces, row->trace);
+
+	if (known)
+		__builtin_prefetch(known);
+	known = small(l->small_stacks, row->stack_id);
+	if (known)
+		__builtin_prefetch(known);
+}
+
+/* Room for the samples of another batch. Returns 0 or -ENOMEM. */
+static int make_samples_room(struct loading *l)
+{
+	size_t room = l->samples_room ? 2 * l->samples_room : 4096;
+	struct sample *grown;
+
+	if (l->samples_room - l->n_samples >= BATCH)
+		return 0;
+	if (room >= UINT32_MAX)
 		return -ENOMEM;
-	to->first = (uint32_t)l->n_links++;
-	to->n++;
-	tally_add(&l->tally[link->stack].side[to->side], tally);
+	grown = reallocarray(l->samples, room, sizeof(*grown));
+	if (!grown)
+		return -ENOMEM;
+	l->samples = grown;
+	l->samples_room = room;
+	return 0;
+}
+
+/* Take the batch. Returns 0 or -ENOMEM. */
+static int take_batch(struct loading *l)
+{
+	if (make_samples_room(l))
+		return -ENOMEM;
+	for (size_t i = 0; i < l->n_batch; i++)
+		ask_for_request(l, l->batch[i].trace);
+	for (size_t i = 0; i < l->n_batch; i++) {
+		struct row *row = &l->batch[i];
+		struct request *to = request_of(l, row->trace);
+
+		row->request = NOBODY;
+		if (!to || to->side == NOWHERE)
+			continue;
+		row->request = (uint32_t)(to - l->requests);
+		if (index_stack(l, row->stack_id, &row->stack))
+			return -ENOMEM;
+		to->n++;
+		__builtin_prefetch(&l->tally[row->stack].side[to->side], 1);
+	}
+	for (size_t i = 0; i < l->n_batch; i++) {
+		const struct row *row = &l->batch[i];
+
+		if (row->request == NOBODY)
+			continue;
+		l->samples[l->n_samples++] =
+			(struct sample){ row->request, row->stack,
+					 (float)row->tally.weight };
+		tally_add(&l->tally[row->stack]
+				   .side[l->requests[row->request].side],
+			  &row->tally);
+	}
+	l->n_batch = 0;
 	return 0;
 }
 
@@ -165,26 +235,26 @@ static int read_samples(struct loading *l, size_t part, enum query_sql id,
 			struct weft_err *err)
 {
 	const struct report *r = &l->d->reports[0];
-	struct request *to;
-	struct tally tally;
 	sqlite3_stmt *stmt;
 	int rc = report_query(r, part, l->d->pid, id, &stmt, err);
 
 	if (rc)
 		return rc;
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
-		to = request_of(l, sqlite3_column_int64(stmt, 0));
-		if (!to || to->side == NOWHERE)
-			continue;
-		tally = diff_weighed(
+		struct row *row = &l->batch[l->n_batch++];
+
+		row->trace = sqlite3_column_int64(stmt, 0);
+		row->stack_id = sqlite3_column_int64(stmt, 4);
+		ask_for_ids(l, row);
+		row->tally = diff_weighed(
 			l->d,
 			ledger_sample(&r->ledger, sqlite3_column_int64(stmt, 1),
 				      sqlite3_column_double(stmt, 2),
 				      sqlite3_column_double(stmt, 3)));
-		if (add_link(l, to, sqlite3_column_int64(stmt, 4), &tally))
+		if (l->n_batch == BATCH && take_batch(l))
 			return diff_no_memory(err);
 	}
-	return rc;
+	return !rc && take_batch(l) ? diff_no_memory(err) : rc;
 }
 
 static int read_all(struct loading *l, struct weft_err *err)
@@ -240,18 +310,45 @@ static int add_stacks(struct loading *l)
 	return 0;
 }
 
-/* The chain of a request into the cluster at hand. */
-static int add_chain(struct loading *l, const struct request *r)
+/* Put the samples of each request together. Returns 0 or -ENOMEM. */
+static int sort_samples(struct loading *l)
+{
+	uint32_t end = 0;
+
+	l->sorted = malloc((l->n_samples + 1) * sizeof(*l->sorted));
+	if (!l->sorted)
+		return -ENOMEM;
+	for (size_t i = 0; i < l->traces.sums.n; i++) {
+		end += l->requests[i].n;
+		l->requests[i].first = end;
+	}
+	/* The last comes first. */
+	for (size_t i = 0; i < l->n_samples; i++) {
+		const struct sample *s = &l->samples[i];
+
+		l->sorted[--l->requests[s->request].first] =
+			(struct sorted){ s->stack, s->weight };
+	}
+	free(l->samples);
+	l->samples = NULL;
+	return 0;
+}
+
+/* The samples of a request into the cluster at hand. */
+static int add_samples(struct loading *l, const struct request *r)
 {
 	struct compare *c = &l->d->compare;
 	int rc = 0;
 
-	for (uint32_t at = r->first; at != END && !rc; at = l->links[at].next) {
-		const struct link *link = &l->links[at];
-		const struct stack *s = &l->stacks[link->stack];
+	for (size_t i = r->first; i < (size_t)r->first + r->n && !rc; i++) {
+		const struct sorted *s = &l->sorted[i];
+		const struct stack *k = &l->stacks[s->stack];
 
-		c->weight_now += link->weight;
-		rc = compare_add_weight(c, s->items, s->n_items, link->weight);
+		if (i + AHEAD < l->n_samples)
+			__builtin_prefetch(
+				l->stacks[l->sorted[i + AHEAD].stack].items);
+		c->weight_now += s->weight;
+		rc = compare_add_weight(c, k->items, k->n_items, s->weight);
 	}
 	return rc;
 }
@@ -265,12 +362,12 @@ static void rank(struct diff *d, const struct request *r,
 	d->peers++;
 	for (size_t i = 0; i < d->n_ranks; i++) {
 		struct diff_rank *to = &d->ranks[i];
-		const double *now = d->compare.now[to->item].weight;
 		double all = d->compare.weight_now * (1 - 1e-9);
 
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
 			to->at_least[kind] +=
-				now[kind] >= to->share[kind] * all;
+				compare_now(&d->compare, kind, to->item) >=
+				to->share[kind] * all;
 	}
 }
 
@@ -278,20 +375,21 @@ static void rank(struct diff *d, const struct request *r,
 static int add_one(struct loading *l, const struct request *one)
 {
 	struct compare *c = &l->d->compare;
-	int rc = add_chain(l, one);
+	const struct compare_gathering *on = &c->gathering[COMPARE_TOTAL];
+	int rc = add_samples(l, one);
 
 	if (rc)
 		return rc;
-	l->d->ranks = calloc(c->n_open + 1, sizeof(*l->d->ranks));
+	l->d->ranks = calloc(on->n_open + 1, sizeof(*l->d->ranks));
 	if (!l->d->ranks)
 		return -ENOMEM;
-	for (size_t i = 0; i < c->n_open; i++) {
+	for (size_t i = 0; i < on->n_open; i++) {
 		struct diff_rank *to = &l->d->ranks[l->d->n_ranks++];
 
-		to->item = c->open[i];
+		to->item = on->open[i];
 		for (int kind = 0; kind < COMPARE_KINDS; kind++)
 			to->share[kind] =
-				c->now[to->item].weight[kind] / c->weight_now;
+				compare_now(c, kind, to->item) / c->weight_now;
 	}
 	compare_end_cluster(c, COMPARE_SECOND, 1);
 	return 0;
@@ -302,6 +400,8 @@ static int add_requests(struct loading *l, const struct request *one)
 	struct diff *d = l->d;
 	int rc = add_stacks(l);
 
+	if (!rc)
+		rc = sort_samples(l);
 	if (!rc && one)
 		rc = add_one(l, one);
 	for (size_t i = 0; i < l->traces.sums.n && !rc; i++) {
@@ -309,7 +409,7 @@ static int add_requests(struct loading *l, const struct request *one)
 
 		if (r == one || r->side == NOWHERE)
 			continue;
-		rc = add_chain(l, r);
+		rc = add_samples(l, r);
 		if (!rc && one)
 			rank(d, r, one);
 		compare_end_cluster(&d->compare, r->side, 1);
@@ -451,9 +551,8 @@ static int list(struct loading *l, const struct cli_common *common,
 	if (!l->requests || !l->small_traces || !l->small_stacks)
 		return diff_no_memory(err);
 	for (size_t i = 0; i < t->sums.n; i++)
-		l->requests[i] = (struct request){ .duration_ns = -1,
-						   .first = END,
-						   .side = NOWHERE };
+		l->requests[i] =
+			(struct request){ .duration_ns = -1, .side = NOWHERE };
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct request *r = request_of(l, t->rows[i].sum.key);
 
@@ -483,7 +582,8 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 	if (!rc && (find_items(&l) || add_requests(&l, one)))
 		rc = diff_no_memory(err);
 	free(l.requests);
-	free(l.links);
+	free(l.samples);
+	free(l.sorted);
 	free(l.stacks);
 	free(l.tally);
 	free(l.small_traces);

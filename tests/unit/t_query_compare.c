@@ -199,8 +199,9 @@ static void shares_are_clustered(const struct compare *c)
 			&c->items[0].part[COMPARE_SELF][side];
 		const struct compare_set *set = &c->set[side];
 		struct stats_clusters clusters = {
-			set->sampled, set->n_sq,    part->k_sq,
-			part->kn,     part->having, part->nothing_else
+			set->sampled,        set->n_sq,
+			part->spread.k_sq,   part->spread.kn,
+			part->spread.having, part->spread.nothing_else
 		};
 		struct stats_interval in =
 			set->sampled > 1
@@ -225,7 +226,8 @@ static void what_weighs_nothing_is_nowhere(void **state)
 	for (int i = 0; i < 5000; i++)
 		assert_int_equal(
 			compare_add(&c, COMPARE_SECOND, &item, 1, &none), 0);
-	assert_int_equal(c.n_open, 0);
+	for (int kind = 0; kind < COMPARE_KINDS; kind++)
+		assert_int_equal(c.gathering[kind].n_open, 0);
 	/* an item of which one side has nothing else */
 	item = ITEMS;
 	assert_int_equal(compare_add(&c, COMPARE_SECOND, &item, 1, &none), 0);
