@@ -54,7 +54,8 @@ struct row {
 	uint64_t text;    /* stacks_text_key(): those that read so are one */
 	int64_t stack_id; /* one of them */
 	struct tally here, everyone;
-	char *folded; /* owned */
+	char *folded;      /* owned */
+	bool is_text_told; /* it is what the file says */
 };
 
 struct process {
@@ -339,11 +340,34 @@ static int find_texts(struct trace *t, size_t n, struct weft_err *err)
 		if (rc < 0)
 			return rc;
 		text = rc ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
+		t->rows[i].is_text_told = text;
 		t->rows[i].folded = strdup(text ? text : "[unknown]");
 		if (!t->rows[i].folded)
 			return no_memory(err);
 	}
 	return 0;
+}
+
+/* The samples in order, with what is known of how stacks read. */
+static int load_sequence(struct trace *t, size_t n, size_t max_rows,
+			 struct weft_err *err)
+{
+	struct sequence_text *known = calloc(n + 1, sizeof(*known));
+	size_t n_known = 0;
+	int rc;
+
+	if (!known)
+		return no_memory(err);
+	for (size_t i = 0; i < n; i++)
+		if (t->rows[i].is_text_told)
+			known[n_known++] =
+				(struct sequence_text){ t->rows[i].stack_id,
+							t->rows[i].folded };
+	t->sequence.known = known;
+	t->sequence.n_known = n_known;
+	rc = sequence_load(&t->sequence, &t->report, t->id, 0, max_rows, err);
+	free(known);
+	return rc;
 }
 
 /* The interval of what the request used. */
@@ -631,8 +655,7 @@ static int load(struct trace *t, const struct trace_opts *opts, size_t *n,
 	if (!rc)
 		rc = find_texts(t, *n, err);
 	if (!rc)
-		rc = sequence_load(&t->sequence, &t->report, t->id, 0,
-				   opts->rows, err);
+		rc = load_sequence(t, *n, opts->rows, err);
 	return rc;
 }
 

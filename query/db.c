@@ -394,6 +394,11 @@ fail:
 	return rc;
 }
 
+void db_keep_few_pages(struct db *db)
+{
+	sqlite3_exec(db->sql, "PRAGMA cache_size = -2048", NULL, NULL, NULL);
+}
+
 void db_show_progress(struct db *db)
 {
 	struct stat st = { 0 };

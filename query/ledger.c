@@ -124,12 +124,29 @@ static struct ledger_entry *entry_for(struct ledger *l, const char *name)
 	return e;
 }
 
+/* What is kept of an interval, until it is over. */
+enum kept_as {
+	KEPT_NOT,
+	KEPT_SELECTED,
+	KEPT_STORED,
+	KEPT_EXPIRED
+};
+
+static enum kept_as kept_as(const char *name)
+{
+	return !strcmp(name, "selected")  ? KEPT_SELECTED
+	       : !strcmp(name, "stored")  ? KEPT_STORED
+	       : !strcmp(name, "expired") ? KEPT_EXPIRED
+					  : KEPT_NOT;
+}
+
 /* An entry as the file numbers it, and its sum over a part of a range. */
 struct numbered {
 	int64_t id;
 	char name[sizeof(((struct ledger_entry *)0)->name)];
 	uint64_t count;
 	bool is_there, is_measured;
+	enum kept_as kept_as;
 };
 
 static int load_names(struct numbered names[NAMES_MAX], size_t *n,
@@ -149,6 +166,7 @@ static int load_names(struct numbered names[NAMES_MAX], size_t *n,
 			.is_measured = true,
 		};
 		db_copy_text(stmt, 1, names[*n].name, sizeof(names[*n].name));
+		names[*n].kept_as = kept_as(names[*n].name);
 		(*n)++;
 	}
 	return rc;
@@ -175,15 +193,21 @@ struct kept {
 	bool is_stored_known;
 };
 
-static void keep_count(struct kept *k, const char *entry, int64_t count)
+static void keep_count(struct kept *k, enum kept_as as, int64_t count)
 {
-	if (!strcmp(entry, "selected"))
+	switch (as) {
+	case KEPT_SELECTED:
 		k->selected = count;
-	else if (!strcmp(entry, "expired"))
-		k->expired = count;
-	else if (!strcmp(entry, "stored")) {
+		break;
+	case KEPT_STORED:
 		k->stored = count;
 		k->is_stored_known = true;
+		break;
+	case KEPT_EXPIRED:
+		k->expired = count;
+		break;
+	case KEPT_NOT:
+		break;
 	}
 }
 
@@ -237,7 +261,7 @@ static int add_rows(struct ledger *l, struct db *db, sqlite3_stmt *stmt,
 		}
 		count = sqlite3_column_int64(stmt, 1);
 		name->count += (uint64_t)count;
-		keep_count(&kept, name->name, count);
+		keep_count(&kept, name->kept_as, count);
 	}
 	if (!full && !rc)
 		full = add_factor(l, &kept, err);

@@ -90,32 +90,15 @@ static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 	db_copy_word(stmt, 7, row->trace, sizeof(row->trace));
 }
 
-/* The number of the text that a stack reads as. */
-static int text_of(struct loader *l, int64_t stack_id, uint32_t *out,
-		   struct weft_err *err)
+/* Remember how a stack reads, and give the number of that. */
+static int keep_text(struct loader *l, int64_t stack_id, const char *text,
+		     uint32_t *out, struct weft_err *err)
 {
-	const struct sum *known = sums_find(&l->texts.ids, stack_id);
-	struct texts *t = &l->texts;
 	const struct tally none = { 0 };
-	const char *text = NULL;
+	struct texts *t = &l->texts;
 	uint32_t *grown;
-	sqlite3_stmt *stmt;
-	int rc;
 
-	if (known) {
-		*out = t->texts[known - t->ids.rows];
-		return 0;
-	}
-	rc = db_query(l->db, QUERY_SQL_SEQUENCE_TEXT, &stmt, err);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, stack_id);
-	rc = db_step(l->db, stmt, err);
-	if (rc < 0)
-		return rc;
-	if (rc)
-		text = (const char *)sqlite3_column_text(stmt, 0);
-	if (strings_intern(&t->strings, text ? text : "", out))
+	if (strings_intern(&t->strings, text, out))
 		return no_memory(err);
 	if (t->ids.n == t->room) {
 		t->room = t->room ? 2 * t->room : 64;
@@ -128,6 +111,42 @@ static int text_of(struct loader *l, int64_t stack_id, uint32_t *out,
 	if (sums_add(&t->ids, stack_id, &none, 0, 0))
 		return no_memory(err);
 	return 0;
+}
+
+static int keep_known(struct loader *l, struct weft_err *err)
+{
+	uint32_t number;
+	int rc = 0;
+
+	for (size_t i = 0; i < l->to->n_known && !rc; i++)
+		rc = keep_text(l, l->to->known[i].stack_id,
+			       l->to->known[i].text, &number, err);
+	return rc;
+}
+
+/* The number of the text that a stack reads as. */
+static int text_of(struct loader *l, int64_t stack_id, uint32_t *out,
+		   struct weft_err *err)
+{
+	const struct sum *known = sums_find(&l->texts.ids, stack_id);
+	const char *text = NULL;
+	sqlite3_stmt *stmt;
+	int rc;
+
+	if (known) {
+		*out = l->texts.texts[known - l->texts.ids.rows];
+		return 0;
+	}
+	rc = db_query(l->db, QUERY_SQL_SEQUENCE_TEXT, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, stack_id);
+	rc = db_step(l->db, stmt, err);
+	if (rc < 0)
+		return rc;
+	if (rc)
+		text = (const char *)sqlite3_column_text(stmt, 0);
+	return keep_text(l, stack_id, text ? text : "", out, err);
 }
 
 /* 1: next is part of the run; 0: it is not; else a negative errno. */
@@ -258,9 +277,10 @@ int sequence_load(struct sequence *s, struct report *r, int64_t trace,
 		.gap_ns = stats_unsampled_ns(report_ns_each(r)),
 	};
 	size_t i;
-	int rc = 0;
+	int rc;
 
-	*s = (struct sequence){ 0 };
+	*s = (struct sequence){ .known = s->known, .n_known = s->n_known };
+	rc = keep_known(&l, err);
 	for (i = 0; !rc && !s->is_cut && i < r->range.n_parts; i++)
 		rc = load_part(&l, r, i, trace, tid, err);
 	if (!rc)
@@ -269,6 +289,7 @@ int sequence_load(struct sequence *s, struct report *r, int64_t trace,
 	free(l.texts.texts);
 	strings_release(&l.texts.strings);
 	sums_release(&l.texts.ids);
+	s->known = NULL;
 	if (rc)
 		sequence_release(s);
 	return rc;

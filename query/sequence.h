@@ -32,7 +32,17 @@ struct sequence_row {
 	char *leaf;               /* owned */
 };
 
+/* How a stack reads, as view stack_text puts it; borrowed. */
+struct sequence_text {
+	int64_t stack_id;
+	const char *text;
+};
+
 struct sequence {
+	/* Input: texts that are known, so that they are not asked for; may be
+	 * NULL. Borrowed while loading. */
+	const struct sequence_text *known;
+	size_t n_known;
 	struct sequence_row *rows; /* owned */
 	size_t n;
 	bool is_cut; /* there are more than were asked for */

@@ -31,6 +31,7 @@ void stacks_free(struct stacks *s)
 	free(s->slots);
 	free(s->node_slots.at);
 	free(s->stack_slots.at);
+	free(s->frame_slots.at);
 	free(s->sums);
 	free(s->rows);
 	free(s);

@@ -43,6 +43,36 @@ LEFT JOIN frame_function innermost
 LEFT JOIN function n ON n.id = innermost.function_id
 ORDER BY f.id;
 
+-- name: stacks_frame
+-- The same of the frame ?1.
+SELECT
+  f.id,
+  ifnull(n.name || iif(f.in_kernel, '_[k]', ''),
+         (SELECT t.name FROM frame_text t WHERE t.frame_id = f.id)),
+  b.path,
+  ifnull(n.source, (
+    SELECT named.source
+      FROM frame_function ff JOIN function named ON named.id = ff.function_id
+     WHERE ff.frame_id = f.id
+     ORDER BY ff.inline_depth LIMIT 1))
+FROM frame f
+JOIN binary b ON b.id = f.binary_id
+LEFT JOIN frame_function innermost
+  ON innermost.frame_id = f.id AND innermost.inline_depth = 0
+LEFT JOIN function n ON n.id = innermost.function_id
+WHERE f.id = ?1;
+
+-- name: stacks_frames_named
+-- Frames of a function that is called ?1.
+SELECT ff.frame_id
+FROM function n CROSS JOIN frame_function ff ON ff.function_id = n.id
+WHERE n.name = ?1;
+
+-- name: stacks_frames_at
+-- Frames at the address ?1 of any binary.
+SELECT f.id
+FROM binary b CROSS JOIN frame f ON f.binary_id = b.id AND f.address = ?1;
+
 -- name: stacks_inlined
 -- The functions into which others were inlined, from the inside out.
 SELECT ff.frame_id, n.name || iif(f.in_kernel, '_[k]', ''), b.path
@@ -52,3 +82,13 @@ JOIN frame f ON f.id = ff.frame_id
 JOIN binary b ON b.id = f.binary_id
 WHERE ff.inline_depth > 0
 ORDER BY ff.frame_id, ff.inline_depth;
+
+-- name: stacks_inlined_in
+-- The same of the frame ?1.
+SELECT ff.frame_id, n.name || iif(f.in_kernel, '_[k]', ''), b.path
+FROM frame_function ff
+JOIN function n ON n.id = ff.function_id
+JOIN frame f ON f.id = ff.frame_id
+JOIN binary b ON b.id = f.binary_id
+WHERE ff.frame_id = ?1 AND ff.inline_depth > 0
+ORDER BY ff.inline_depth;

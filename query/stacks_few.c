@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of which only a few are asked for. A stack and the nodes of its way to
- * the root are sought when somebody needs them, and remembered. For those that
- * read as one that is needed the leaves of all stacks are looked at, in one
- * pass; a stack is followed towards its root only as long as it reads so.
+ * Stacks of which only a few are asked for. A stack, the nodes of its way to
+ * the root and their frames are sought when somebody needs them, and
+ * remembered. For those that read as one that is needed the leaves of all
+ * stacks are looked at, in one pass: which of them are on a frame that reads as
+ * one of the leaves that are needed. Such a stack is followed towards its root
+ * only as long as it reads so.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -55,8 +57,7 @@ static int load_leaf(struct stacks *s, sqlite3_stmt *stmt)
 		return -ENOMEM;
 	slots->at[at] = (uint32_t)(s->stacks.n - 1);
 	k->leaf_parent_id = sqlite3_column_int64(stmt, 4);
-	k->leaf_frame = stacks_find_id(&s->frames, sizeof(struct frame),
-				       sqlite3_column_int64(stmt, 5));
+	k->leaf_frame_id = sqlite3_column_int64(stmt, 5);
 	/* It has no node: damage, reads as [no frames]. */
 	if (sqlite3_column_type(stmt, 5) == SQLITE_NULL)
 		k->depth = 0;
@@ -66,16 +67,62 @@ static int load_leaf(struct stacks *s, sqlite3_stmt *stmt)
 int stacks_load_few(struct stacks **out, struct db *db, struct weft_err *err)
 {
 	struct stacks *s;
-	int rc = stacks_load_frames(&s, db, err);
+	int rc = stacks_make(&s, err);
 
 	if (!rc &&
 	    (grow_slots(&s->stack_slots, &s->stacks, sizeof(struct stack)) ||
-	     grow_slots(&s->node_slots, &s->nodes, sizeof(struct node))))
+	     grow_slots(&s->node_slots, &s->nodes, sizeof(struct node)) ||
+	     grow_slots(&s->frame_slots, &s->frames, sizeof(struct frame))))
 		rc = stacks_no_memory(db, err);
 	*out = rc ? NULL : s;
 	if (rc)
 		stacks_free(s);
 	return rc;
+}
+
+/* Seek a frame, and what is inlined there, by its id. 1: there is one; 0: the
+ * file lacks it. */
+static int seek_frame(struct stacks *s, struct db *db, int64_t id,
+		      struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	uint32_t at = (uint32_t)s->frames.n;
+	int rc = db_query(db, QUERY_SQL_STACKS_FRAME, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, id);
+	rc = stacks_load_rows(s, db, stmt, stacks_load_frame, err);
+	if (rc || s->frames.n == at)
+		return rc;
+	rc = db_query(db, QUERY_SQL_STACKS_INLINED_IN, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, id);
+	while ((rc = db_step(db, stmt, err)) > 0)
+		if (stacks_load_inlined(s, at, stmt))
+			return stacks_no_memory(db, err);
+	return rc ? rc : 1;
+}
+
+/* The index of a frame, sought in the file if need be; NONE: it has none. */
+static int find_frame(struct stacks *s, struct db *db, int64_t id,
+		      uint32_t *out, struct weft_err *err)
+{
+	size_t at;
+	int rc;
+
+	if (grow_slots(&s->frame_slots, &s->frames, sizeof(struct frame)))
+		return stacks_no_memory(db, err);
+	at = stacks_slot(&s->frame_slots, &s->frames, sizeof(struct frame), id);
+	*out = s->frame_slots.at[at];
+	if (*out != NONE)
+		return 0;
+	rc = seek_frame(s, db, id, err);
+	if (rc <= 0)
+		return rc;
+	*out = s->frame_slots.at[at] = (uint32_t)(s->frames.n - 1);
+	return 0;
 }
 
 static size_t slot_of(const struct stacks *s, int64_t id)
@@ -113,8 +160,9 @@ static int keep_node(struct stacks *s, int64_t id, int64_t parent_id,
 static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 		       uint32_t *out, struct weft_err *err)
 {
-	int64_t id = nodes(s)[node].parent_id;
+	int64_t id = nodes(s)[node].parent_id, parent_id;
 	sqlite3_stmt *stmt;
+	uint32_t frame;
 	int rc;
 
 	*out = nodes(s)[node].parent;
@@ -129,10 +177,12 @@ static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 		rc = db_step(db, stmt, err);
 		if (rc <= 0)
 			return rc;
-		if (keep_node(s, id, sqlite3_column_int64(stmt, 0),
-			      stacks_find_id(&s->frames, sizeof(struct frame),
-					     sqlite3_column_int64(stmt, 1)),
-			      out))
+		parent_id = sqlite3_column_int64(stmt, 0);
+		rc = find_frame(s, db, sqlite3_column_int64(stmt, 1), &frame,
+				err);
+		if (rc)
+			return rc;
+		if (keep_node(s, id, parent_id, frame, out))
 			return stacks_no_memory(db, err);
 	}
 	nodes(s)[node].parent = *out;
@@ -181,15 +231,17 @@ static int follow(struct stacks *s, struct db *db, struct stack *k,
 		  const struct sums *beginnings, struct weft_err *err)
 {
 	struct reading reading = { .key = STRINGS_HASH };
-	uint32_t leaf = NONE, at, next;
-	int rc;
+	uint32_t leaf = NONE, frame, at, next;
+	int rc = find_frame(s, db, k->leaf_frame_id, &frame, err);
 
+	if (rc)
+		return rc;
 	if (beginnings) {
-		read_frame(s, k->leaf_frame, &reading);
+		read_frame(s, frame, &reading);
 		if (!may_be(&reading, beginnings))
 			return 0;
 	}
-	if (keep_node(s, k->id, k->leaf_parent_id, k->leaf_frame, &leaf))
+	if (keep_node(s, k->id, k->leaf_parent_id, frame, &leaf))
 		return stacks_no_memory(db, err);
 	at = leaf;
 	for (uint32_t depth = k->depth; depth > 1; depth--) {
@@ -263,40 +315,115 @@ static int add_beginnings(const struct stacks *s, const int64_t *ids, size_t n,
 	return has_none;
 }
 
-/* The ids of the frames that read as one of the beginnings does, as a list in
- * JSON; owned by the caller. NULL: out of memory. */
-static char *frames_of_beginnings(const struct stacks *s,
-				  const struct sums *beginnings)
-{
-	struct reading reading;
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-	const char *comma = "";
+/* A list of frames as JSON, each that reads as one of the beginnings does. */
+struct frame_list {
+	const struct sums *beginnings;
+	struct sums names; /* keys of those that were looked for */
+	FILE *to;
+	size_t n;
+};
 
-	if (!to)
-		return NULL;
-	fputc('[', to);
-	for (uint32_t i = 0; i < s->frames.n; i++) {
-		reading = (struct reading){ .key = STRINGS_HASH };
-		read_frame(s, i, &reading);
-		if (!may_be(&reading, beginnings))
+/* Put those of a statement's frames on the list that read so. */
+static int list_frames(struct stacks *s, struct db *db, sqlite3_stmt *stmt,
+		       struct frame_list *list, struct weft_err *err)
+{
+	uint32_t frame;
+	int rc;
+
+	while ((rc = db_step(db, stmt, err)) > 0) {
+		struct reading reading = { .key = STRINGS_HASH };
+		int64_t id = sqlite3_column_int64(stmt, 0);
+
+		rc = find_frame(s, db, id, &frame, err);
+		if (rc)
+			return rc;
+		if (frame == NONE)
 			continue;
-		fprintf(to, "%s%" PRId64, comma, frames(s)[i].id);
-		comma = ",";
+		read_frame(s, frame, &reading);
+		if (may_be(&reading, list->beginnings))
+			fprintf(list->to, "%s%" PRId64, list->n++ ? "," : "",
+				id);
 	}
-	fputc(']', to);
-	if (fclose(to)) {
-		free(text);
-		return NULL;
-	}
-	return text;
+	return rc;
 }
 
-/* Load the leaves of all stacks, or of those on some frames. */
+static int list_named(struct stacks *s, struct db *db, const char *name,
+		      size_t size, struct frame_list *list,
+		      struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_STACKS_FRAMES_NAMED, &stmt, err);
+
+	if (rc)
+		return rc;
+	sqlite3_bind_text(stmt, 1, name, (int)size, SQLITE_TRANSIENT);
+	return list_frames(s, db, stmt, list, err);
+}
+
+/*
+ * List the frames that may read so, from the name of the innermost function on:
+ * it is the name of a function, with or without the kernel's _[k], or says an
+ * address, as [file+0x1f].
+ */
+static int list_alike(struct stacks *s, struct db *db, const char *name,
+		      struct frame_list *list, struct weft_err *err)
+{
+	static const char kernel[] = "_[k]";
+	const int64_t key = (int64_t)strings_hash(STRINGS_HASH, name);
+	const char *plus = strrchr(name, '+');
+	size_t size = strlen(name), ending = sizeof(kernel) - 1;
+	const struct tally none = { 0 };
+	sqlite3_stmt *stmt;
+	int rc;
+
+	if (sums_find(&list->names, key))
+		return 0;
+	if (sums_add(&list->names, key, &none, 0, 0))
+		return stacks_no_memory(db, err);
+	rc = list_named(s, db, name, size, list, err);
+	if (!rc && size >= ending && !strcmp(name + size - ending, kernel))
+		rc = list_named(s, db, name, size - ending, list, err);
+	if (rc || name[0] != '[' || !plus)
+		return rc;
+	rc = db_query(db, QUERY_SQL_STACKS_FRAMES_AT, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, (int64_t)strtoull(plus, NULL, 16));
+	return list_frames(s, db, stmt, list, err);
+}
+
+/* The ids of the frames that read as the leaf of one of n stacks does, as a
+ * list in JSON; owned by the caller. */
+static int list_leaves(struct stacks *s, struct db *db,
+		       const struct sums *beginnings, const int64_t *ids,
+		       size_t n, char **out, struct weft_err *err)
+{
+	struct frame_list list = { .beginnings = beginnings };
+	const char *names[STACKS_FRAMES_MAX];
+	size_t size, depth;
+	int rc = 0;
+
+	*out = NULL;
+	list.to = open_memstream(out, &size);
+	if (!list.to)
+		return stacks_no_memory(db, err);
+	fputc('[', list.to);
+	for (size_t i = 0; i < n && !rc; i++) {
+		depth = stacks_names(s, ids[i], names);
+		if (depth)
+			rc = list_alike(s, db, names[depth - 1], &list, err);
+	}
+	fputc(']', list.to);
+	sums_release(&list.names);
+	if (fclose(list.to) && !rc)
+		rc = stacks_no_memory(db, err);
+	return rc;
+}
+
+/* Load the leaves of all stacks, or of those that read as one of n does. */
 static int load_leaves(struct stacks *s, struct db *db,
 		       const struct sums *beginnings, bool all,
-		       struct weft_err *err)
+		       const int64_t *ids, size_t n, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	char *list;
@@ -305,10 +432,9 @@ static int load_leaves(struct stacks *s, struct db *db,
 	if (all)
 		return stacks_load_all(s, db, QUERY_SQL_STACKS_LEAVES,
 				       load_leaf, err);
-	list = frames_of_beginnings(s, beginnings);
-	if (!list)
-		return stacks_no_memory(db, err);
-	rc = db_query(db, QUERY_SQL_STACKS_LEAVES_ON, &stmt, err);
+	rc = list_leaves(s, db, beginnings, ids, n, &list, err);
+	if (!rc)
+		rc = db_query(db, QUERY_SQL_STACKS_LEAVES_ON, &stmt, err);
 	if (!rc) {
 		sqlite3_bind_text(stmt, 1, list, -1, SQLITE_STATIC);
 		rc = stacks_load_rows(s, db, stmt, load_leaf, err);
@@ -331,7 +457,8 @@ int stacks_need_alike(struct stacks *s, struct db *db, const int64_t *ids,
 		/* A leaf on a frame that the file lacks is found by no id. */
 		read_frame(s, NONE, &unknown);
 		rc = load_leaves(s, db, &beginnings,
-				 rc || may_be(&unknown, &beginnings), err);
+				 rc || may_be(&unknown, &beginnings), ids, n,
+				 err);
 	}
 	for (size_t i = 0; i < s->stacks.n && !rc; i++) {
 		struct stack *k = (struct stack *)s->stacks.rows + i;

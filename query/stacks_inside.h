@@ -28,8 +28,7 @@ struct stack {
 	unsigned reason;
 	struct tally tally;
 	/* Of stacks_load_few(): the leaf's node as it stands in the file. */
-	int64_t leaf_parent_id;
-	uint32_t leaf_frame; /* index, or NONE */
+	int64_t leaf_parent_id, leaf_frame_id;
 	bool is_needed;
 };
 
@@ -65,7 +64,8 @@ struct stacks {
 	struct stacks_row *rows; /* owned: per label */
 	struct stacks_quality quality;
 	uint32_t lost_label, not_taken_label;
-	struct id_slots node_slots, stack_slots; /* of stacks_load_few() */
+	/* Of stacks_load_few(). */
+	struct id_slots node_slots, stack_slots, frame_slots;
 };
 
 static inline struct node *nodes(const struct stacks *s)
@@ -143,9 +143,8 @@ static inline struct stack *stack_find(const struct stacks *s, int64_t id)
 /* A new zeroed row at the end, or NULL. */
 void *stacks_append(struct array *a, size_t size);
 
-/* Load all but nodes and stacks. -ENOMEM, or as db_step(). */
-int stacks_load_frames(struct stacks **out, struct db *db,
-		       struct weft_err *err) MUST_CHECK;
+/* Make stacks of which nothing is loaded yet; freed on failure. */
+int stacks_make(struct stacks **out, struct weft_err *err) MUST_CHECK;
 
 int stacks_no_memory(struct db *db, struct weft_err *err);
 
@@ -156,6 +155,12 @@ int stacks_load_rows(struct stacks *s, struct db *db, struct sqlite3_stmt *stmt,
 		     stacks_load_row *load, struct weft_err *err) MUST_CHECK;
 int stacks_load_all(struct stacks *s, struct db *db, enum query_sql id,
 		    stacks_load_row *load, struct weft_err *err) MUST_CHECK;
+
+/* Add a frame; and to a frame, by its index, the functions around it, from the
+ * inside out and before another frame has any. Both return 0 or -ENOMEM. */
+int stacks_load_frame(struct stacks *s, struct sqlite3_stmt *stmt);
+int stacks_load_inlined(struct stacks *s, uint32_t frame,
+			struct sqlite3_stmt *stmt);
 
 /* Add a stack: id, status, depth, ended. NULL: out of memory. */
 struct stack *stacks_load_stack(struct stacks *s, struct sqlite3_stmt *stmt);

@@ -116,7 +116,7 @@ int stacks_load_all(struct stacks *s, struct db *db, enum query_sql id,
 	return rc ? rc : stacks_load_rows(s, db, stmt, load, err);
 }
 
-static int load_frame(struct stacks *s, sqlite3_stmt *stmt)
+int stacks_load_frame(struct stacks *s, sqlite3_stmt *stmt)
 {
 	struct frame *f = stacks_append(&s->frames, sizeof(*f));
 	uint32_t binary;
@@ -131,22 +131,26 @@ static int load_frame(struct stacks *s, sqlite3_stmt *stmt)
 	return intern(s, column_text(stmt, 1), binary, &f->label);
 }
 
+int stacks_load_inlined(struct stacks *s, uint32_t frame, sqlite3_stmt *stmt)
+{
+	uint32_t binary, *label = stacks_append(&s->inlined, sizeof(*label));
+
+	if (!label)
+		return -ENOMEM;
+	if (frames(s)[frame].n_inlined++ == 0)
+		frames(s)[frame].inlined = (uint32_t)(s->inlined.n - 1);
+	if (intern(s, column_text(stmt, 2), NONE, &binary))
+		return -ENOMEM;
+	return intern(s, column_text(stmt, 1), binary, label);
+}
+
+/* All come in the order of their frames. */
 static int load_inlined(struct stacks *s, sqlite3_stmt *stmt)
 {
 	uint32_t at = stacks_find_id(&s->frames, sizeof(struct frame),
 				     sqlite3_column_int64(stmt, 0));
-	uint32_t binary, *label;
 
-	if (at == NONE)
-		return 0;
-	label = stacks_append(&s->inlined, sizeof(*label));
-	if (!label)
-		return -ENOMEM;
-	if (frames(s)[at].n_inlined++ == 0)
-		frames(s)[at].inlined = (uint32_t)(s->inlined.n - 1);
-	if (intern(s, column_text(stmt, 2), NONE, &binary))
-		return -ENOMEM;
-	return intern(s, column_text(stmt, 1), binary, label);
+	return at == NONE ? 0 : stacks_load_inlined(s, at, stmt);
 }
 
 static int load_node(struct stacks *s, sqlite3_stmt *stmt)
@@ -214,7 +218,7 @@ static void link_nodes(struct stacks *s)
 	}
 }
 
-int stacks_load_frames(struct stacks **out, struct db *db, struct weft_err *err)
+int stacks_make(struct stacks **out, struct weft_err *err)
 {
 	struct stacks *s = *out = calloc(1, sizeof(*s));
 	uint32_t nowhere;
@@ -225,20 +229,24 @@ int stacks_load_frames(struct stacks **out, struct db *db, struct weft_err *err)
 	if (!rc)
 		rc = intern(s, "[stack not taken]", nowhere,
 			    &s->not_taken_label);
-	if (rc)
-		return weft_fail(err, rc, "out of memory");
-	rc = stacks_load_all(s, db, QUERY_SQL_STACKS_FRAMES, load_frame, err);
 	if (!rc)
-		rc = stacks_load_all(s, db, QUERY_SQL_STACKS_INLINED,
-				     load_inlined, err);
-	return rc;
+		return 0;
+	stacks_free(s);
+	*out = NULL;
+	return weft_fail(err, rc, "out of memory");
 }
 
 int stacks_load(struct stacks **out, struct db *db, struct weft_err *err)
 {
 	struct stacks *s;
-	int rc = stacks_load_frames(&s, db, err);
+	int rc = stacks_make(&s, err);
 
+	if (!rc)
+		rc = stacks_load_all(s, db, QUERY_SQL_STACKS_FRAMES,
+				     stacks_load_frame, err);
+	if (!rc)
+		rc = stacks_load_all(s, db, QUERY_SQL_STACKS_INLINED,
+				     load_inlined, err);
 	if (!rc)
 		rc = stacks_load_all(s, db, QUERY_SQL_STACKS_NODES, load_node,
 				     err);

@@ -512,6 +512,50 @@ same_text() {
 		"[(3, 'compress'), (1, 'handle'), (1, 'compress')]" ]
 }
 
+# Of each kind of leaf another place that reads the same, and some that do not:
+# everyone's share is that of all stacks with the text.
+everyone_alike() {
+	local alike
+	recording weft.db "
+		INSERT INTO binary VALUES (4, 'elf', '/opt/lib;c.so', 'cc', ''),
+		 (5, 'kernel', '[kernel]', 'dd', '');
+		INSERT INTO frame (id, binary_id, address, in_kernel) VALUES
+		 (11, 1, 66, 0), (12, 2, 81, 1), (13, 4, 4660, 0),
+		 (14, 5, 255, 1), (15, 1, 113, 0), (16, 1, 114, 0),
+		 (17, 2, 67, 1), (18, 4, 4661, 0);
+		INSERT INTO frame_function VALUES (11, 0, 4, NULL),
+		 (12, 0, 5, NULL), (15, 0, 7, NULL), (15, 1, 8, NULL),
+		 (16, 0, 7, NULL), (17, 0, 4, NULL);
+		INSERT INTO stack_node VALUES (21, 3, 11), (22, 3, 12),
+		 (23, 2, 13), (24, 3, 14), (25, 3, 15), (26, 3, 16),
+		 (27, 3, 17), (28, 2, 18);
+		INSERT INTO stack SELECT id, 'complete', 4, 'marked'
+		 FROM stack_node WHERE id > 20;
+		UPDATE stack SET depth = 3 WHERE id IN (23, 28);
+		INSERT INTO stack_total
+		 SELECT 1, 1, id, 1, 10000000 FROM stack WHERE id > 20;
+		UPDATE sample_sealed SET trace = 1,
+		 stack_id = CASE id WHEN 1 THEN 4 WHEN 2 THEN 6 WHEN 3 THEN 7
+		  WHEN 4 THEN 14 ELSE 13 END WHERE id <= 5;"
+	alike=$(sqlite3 -readonly weft.db "
+		SELECT t.folded || ' ' || sum(c.count)
+		  FROM stack_text t JOIN stack_total c USING (stack_id)
+		 WHERE c.event_id = 1 AND t.folded IN (
+		  SELECT folded FROM stack_text WHERE stack_id IN (4, 6, 7, 13, 14))
+		 GROUP BY t.folded HAVING count(DISTINCT stack_id) = 2 ORDER BY 1")
+	[ "$(wc -l <<<"$alike")" = 5 ]
+	sqlite3 -readonly weft.db "SELECT total(count) FROM ledger
+		WHERE event_id = 1 AND entry = 'counted'" >counted
+	run "$weft" trace "$A" --json
+	expect 0
+	json out '"\n".join(sorted("%s %d" % (r["folded"],
+		round(r["share_everyone"] * float(open("counted").read())))
+		for r in j["stacks"]))' >told
+	while read -r line; do
+		grep -qxF "$line" told || { cat told; return 1; }
+	done <<<"$alike"
+}
+
 switches() {
 	recording weft.db
 	"$weft" sql --json "SELECT thread_id, from_trace_id, to_trace_id,
@@ -607,6 +651,7 @@ it "timeline of a thread, a trace, a few rows" timelines
 it "timeline says what was in a gap: off-CPU, runnable, another request" gaps
 it "a request's run begins and ends with its span" wall_ends_with_the_span
 it "timeline folds stacks that read the same" same_text
+it "everyone's share is that of all that reads the same" everyone_alike
 it "view trace_switches has where threads went on to other requests" switches
 it "what was inlined is shown, caller first, and counted once" inlined
 finish
