@@ -31,7 +31,8 @@ bench) want="$core $peers $programs" ;;
 bench-smoke) want="$core $peers" ;;
 interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	libc6-dev-arm64-cross qemu-user gdb g++ openssl elfutils rustc
-	golang-go libc6-dbg libbinutils-dbg libctf0-dbg llvm-16
+	golang-go libc6-dbg libbinutils-dbg libctf0-dbg libkrb5-dbg
+	liblua5.4-0 liblua5.4-0-dbg libpcre3 libpcre3-dbg libgsl-dbg llvm-16
 	openjdk-17-jdk-headless chromium protobuf-compiler
 	libdevel-nytprof-perl libxml2-utils"
 	# Debian's node has npm in a package of its own, others' brings it along.

@@ -13,7 +13,7 @@ import sys
 
 # One of the judges says the same; a witness does; nobody has more.
 AGREE = ("equal", "neither", "theirs-symbol", "alias")
-EXPLAINED = ("by-llvm", "by-gdb", "no-unit")
+EXPLAINED = ("by-llvm", "by-gdb", "by-both", "no-unit")
 
 
 def read(path):
@@ -65,6 +65,10 @@ def read_gdb(path):
     return {line[0]: line[1].split("\t") for line in lines if line[-1] and line[1:]}
 
 
+def places_of(chain):
+    return [level[1:] for level in chain]
+
+
 def of_judges(chain, said):
     """The judges differ, too: it is enough that one of them agrees."""
     kinds = [kind(chain, theirs) for theirs in said]
@@ -81,6 +85,8 @@ def of_witnesses(which, chain, said, gdb, llvm):
     places = [theirs[0][1:] for theirs in said if theirs]
     if which in ("chain", "name") and gdb == names and chain[0][1:] in places:
         return "by-gdb"
+    if which == "line" and gdb == names and places_of(chain) == places_of(llvm):
+        return "by-both"
     return which
 
 
