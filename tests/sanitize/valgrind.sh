@@ -20,7 +20,8 @@ watch() {
 	run valgrind -q --error-exitcode="$ERRORS" --leak-check=full \
 		--errors-for-leak-kinds=definite,indirect,possible \
 		--show-leak-kinds=definite,indirect,possible \
-		--num-callers=24 --trace-children=yes "$@"
+		--num-callers=24 --trace-children=yes \
+		--suppressions="$root/tests/sanitize/valgrind.supp" "$@"
 }
 
 # clean STATUS: of each line of stdin, words of weft, it ends so and without an
@@ -221,6 +222,8 @@ changes() {
 	END
 }
 
+# Not `weft list symbols`: its child is confined by seccomp(2), which valgrind 3.19
+# does not know.
 names() {
 	full
 	watch "$weft" symbolize -q --again
@@ -232,8 +235,6 @@ names() {
 	watch "$weft" doctor -p $$
 	lacks err '^==[0-9]+=='
 	watch "$weft" list events
-	expect 0
-	watch "$weft" list symbols "$weft"
 	expect 0
 }
 
