@@ -151,7 +151,7 @@ schemas() {
 	has text 'weft.detail'
 	lacks text '^ *[0-9]+[:{ ]'
 	"$weft" export --format pprof "$db" | gzip -dc |
-		protoc -I "$root/query/proto" --decode=pprof.Profile \
+		protoc -I "$root/query/export" --decode=pprof.Profile \
 			pprof.proto >text
 	has text 'sample_type'
 	lacks text '^ *[0-9]+[:{ ]'
