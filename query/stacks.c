@@ -232,10 +232,11 @@ size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
 		   uint32_t *rows)
 {
 	const struct stack *k = stack_find(s, stack_id);
-	uint32_t at = k ? k->node : NONE, label, i;
+	uint32_t at = k ? k->node : NONE, depth = k ? k->depth : 0, label, i;
 	size_t n = 0, known;
 
-	for (; at != NONE; at = nodes(s)[at].parent) {
+	/* Nodes of a file that was made to mislead can go in circles. */
+	for (; at != NONE && depth > 0; depth--, at = nodes(s)[at].parent) {
 		const struct frame *f = frame_of(s, at);
 
 		for (i = 0; f && (label = stacks_label_at(s, f, i, by)) != NONE;

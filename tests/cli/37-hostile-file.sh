@@ -129,7 +129,7 @@ each() {
 	for command in top "top --by stack" "top --by thread" "top --trace $A" \
 		traces "trace $A" timeline loss "hist --of cpu" measure \
 		"export --format pprof -o out.pb.gz" "export --format csv" flame \
-		"diff --slow 50" "sql @hot_stacks"; do
+		"diff --slow 50" "diff --after +1" "sql @hot_stacks"; do
 		# shellcheck disable=SC2086 # its words
 		ends "$weft" $command -i bad.db </dev/null
 		case $status in
@@ -139,7 +139,7 @@ each() {
 		esac
 		rm -f out.pb.gz
 	done
-	echo "$n of 15 answered"
+	echo "$n of 16 answered"
 }
 
 numbers() {
