@@ -303,17 +303,20 @@ int file_recover(const char *path, struct weft_err *err)
 	return rc;
 }
 
-/* Whether the file holds a recording: one that was ended while it was being
- * begun does not. What cannot be read counts as one. */
-static bool has_recording(const char *path)
+/* Whether the file holds a recording, or spans that were imported: one that
+ * was ended while it was being begun has neither. What cannot be read counts as
+ * if it had. */
+static bool is_worth_keeping(const char *path)
 {
 	struct conn conn;
 	int64_t n = 1;
 
 	if (conn_open(&conn, path, 0, NULL))
 		return true;
-	if (conn_int(&conn, "SELECT EXISTS (SELECT 1 FROM recording)", &n,
-		     NULL))
+	if (conn_int(&conn,
+		     "SELECT EXISTS (SELECT 1 FROM recording) OR "
+		     "EXISTS (SELECT 1 FROM span)",
+		     &n, NULL))
 		n = 1;
 	conn_close(&conn);
 	return n;
@@ -419,7 +422,7 @@ int file_prepare(const char *path, bool append, bool *is_new,
 		 struct weft_err *err)
 {
 	char fresh[PATH_MAX];
-	bool is_there, is_worth_keeping = true;
+	bool is_there, is_kept = true;
 	int rc;
 
 	if (strlen(path) + sizeof(".old-journal") > PATH_MAX)
@@ -435,12 +438,12 @@ int file_prepare(const char *path, bool append, bool *is_new,
 			rc = file_recover(path, err);
 		if (rc || append)
 			return rc;
-		is_worth_keeping = has_recording(path);
+		is_kept = is_worth_keeping(path);
 	}
 	rc = create(path, fresh, err);
 	if (rc)
 		return rc;
-	if (is_there && is_worth_keeping)
+	if (is_there && is_kept)
 		rc = retire(path, err);
 	else if (is_there && unlink(path))
 		rc = weft_fail(err, -errno, "cannot replace '%s': %s", path,

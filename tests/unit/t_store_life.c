@@ -85,6 +85,21 @@ what_was_ended_as_it_began_does_not_push_out_an_older_one(void **state)
 	t_expect("a.db.old", "SELECT count(*) FROM sample", "4");
 }
 
+static void spans_without_a_recording_are_moved_to_old(void **state)
+{
+	struct store *st = t_open("a.db", false);
+
+	(void)state;
+	t_close(st);
+	/* As where spans are imported into what was ended as it began. */
+	t_change("a.db", "DELETE FROM recording;"
+			 "INSERT INTO span (trace, span_id)"
+			 " VALUES (1, zeroblob(8))");
+	st = t_open("a.db", false);
+	t_close(st);
+	t_expect("a.db.old", "SELECT count(*) FROM span", "1");
+}
+
 static void a_killed_recording_is_whole_when_moved_to_old(void **state)
 {
 	struct store *st = t_open("a.db", false);
@@ -426,6 +441,7 @@ int main(void)
 		TEST(a_file_belongs_to_who_called_sudo),
 		TEST(an_older_recording_is_moved_to_old),
 		TEST(what_was_ended_as_it_began_does_not_push_out_an_older_one),
+		TEST(spans_without_a_recording_are_moved_to_old),
 		TEST(a_killed_recording_is_whole_when_moved_to_old),
 		TEST(a_reader_keeps_its_view_when_a_file_is_moved),
 		TEST(a_stale_log_does_not_spoil_a_new_file),
