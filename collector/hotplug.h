@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * CPUs that go offline while it is recorded, and come back. The kernel turns a
- * CPU's perf events off for good when it goes, so they have to be opened anew,
- * and that takes CAP_PERFMON, which the recorder has given up by then: a
- * process that does nothing else keeps it, and opens what it was told before,
- * no more.
+ * CPU's perf events off for good when it goes, so they have to be opened anew
+ * (collector/event_opener.h).
  */
 #ifndef WEFT_HOTPLUG_H
 #define WEFT_HOTPLUG_H
