@@ -152,10 +152,10 @@ include tools/package/install.mk
 CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
-	33-many-binaries 35-jit-code 38-huge-dwarf 41-faults 42-disk 43-bounds 44-hotplug \
-	47-notify 48-health 52-privileges 63-hostile-context 65-trace-probe 66-obi \
-	67-precedence 71-by-time 72-truth 82-measure 83-examples 84-wall \
-	86-same-twice 88-keep 90-soak)
+	33-many-binaries 35-jit-code 38-huge-dwarf 41-faults 42-disk 43-bounds \
+	44-hotplug 47-notify 48-health 52-privileges 63-hostile-context \
+	65-trace-probe 66-obi 67-precedence 71-by-time 72-truth 82-measure \
+	83-examples 84-wall 86-same-twice 88-keep 90-soak)
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
@@ -183,8 +183,8 @@ check-asan:
 check-user: all known $(UNIT) $(FUZZ)
 	$(Q)$(PROVE) $(UNIT) $(CLI)
 
-# No race, by ThreadSanitizer: the unit tests that have a loop with threads beside
-# it, and recordings (as root) of programs that are built without.
+# No race, by ThreadSanitizer: the unit tests that have a loop with threads
+# beside it, and recordings (as root) of programs that are built without.
 TSAN := $(B)/san-thread
 TSAN_UNIT := $(patsubst %,$(TSAN)/tests/t_collector_%,inspect inspect_fails \
 	inspect_turns jit receiver)

@@ -80,10 +80,10 @@ enum {
 };
 
 /*
- * Followed by the operation's own part (wire_process, wire_table,
- * wire_context, wire_perf_map, wire_lines, or nothing), n items, strings_size
- * bytes of strings of which the last is NUL. With any status but INSPECT_OK
- * nothing follows, but for names that are refused: wire_names.
+ * Followed by the operation's own part (wire_process, wire_names,
+ * wire_table, wire_context, wire_perf_map, wire_lines, or nothing), n items,
+ * strings_size bytes of strings of which the last is NUL. With any status but
+ * INSPECT_OK nothing follows, but for names that are refused: wire_names.
  */
 struct wire_reply {
 	uint64_t id;
