@@ -68,8 +68,8 @@ static void print_summary(const struct trace *t, const char *file)
 	int64_t threads = 0;
 
 	if (!t->here.count && !context_is_any(&t->report.ledger)) {
-		printf("trace %s: no sample of the file has a trace ID: what "
-		       "it used nobody can say\n\n",
+		printf("trace %s: no sample of this report has a trace ID: "
+		       "what it used nobody can say\n\n",
 		       t->hex);
 		return;
 	}

@@ -163,7 +163,7 @@ no_sample() {
 		 SELECT id FROM ledger_entry WHERE name = 'context_ok');"
 	run "$weft" trace "$C" none.db
 	expect 0
-	has out 'no sample of the file has a trace ID: what it used nobody can say'
+	has out 'no sample of this report has a trace ID: what it used nobody can say'
 	run "$weft" traces --where 'http.route = /cart' none.db
 	expect 0
 	has out 'what they used nobody can say, for no sample tells its request'
