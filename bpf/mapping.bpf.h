@@ -155,30 +155,29 @@ static __always_inline bool file_key_of(struct kern_head *head,
 	return true;
 }
 
-/* What a vm_area_struct says. */
+/* What a vm_area_struct says; pointers as numbers. */
 struct area {
 	__u64 start, end, flags, page;
-	struct mm_struct *mm;
-	bool has_file;
-	struct inode *inode;
+	__u64 mm, file;
+	__u64 inode; /* 0: no file's */
 };
 
-static __always_inline bool area_read(struct kern_head *head, __u64 address,
-				      struct area *a)
+/* Not static, as share_take(): the verifier looks at it once. */
+__noinline bool area_read(struct kern_head *head, __u64 address, struct area *a)
 {
 	struct vm_area_struct *vma = (void *)address;
-	struct file *file = NULL;
+	struct file *file;
 
-	a->inode = NULL;
-	if (!kern_read_head(head, vma) ||
+	if (!head || !a || !kern_read_head(head, vma) ||
 	    kern_field(&a->start, head, vma->vm_start) ||
 	    kern_field(&a->end, head, vma->vm_end) ||
 	    kern_field(&a->flags, head, vma->vm_flags) ||
 	    kern_field(&a->page, head, vma->vm_pgoff) ||
 	    kern_field(&a->mm, head, vma->vm_mm) ||
-	    kern_field(&file, head, vma->vm_file))
+	    kern_field(&a->file, head, vma->vm_file))
 		return false;
-	a->has_file = file;
+	a->inode = 0;
+	file = (void *)a->file;
 	return !file ||
 	       !bpf_core_read(&a->inode, sizeof(a->inode), &file->f_inode);
 }
@@ -191,16 +190,16 @@ static __always_inline bool mapping_read(const struct memory *memory,
 {
 	struct area a;
 
-	if (!area_read(head, m->vma, &a) || (__u64)a.mm != memory->mm ||
+	if (!area_read(head, m->vma, &a) || a.mm != memory->mm ||
 	    address < a.start || address >= a.end || !(a.flags & KERN_VM_EXEC))
 		return false;
 	m->place.start = a.start;
 	m->place.end = a.end;
 	m->place.bias = (a.page << WEFT_TABLE_PAGE_BITS) - a.start;
-	m->inode = (__u64)a.inode;
+	m->inode = a.inode;
 	m->has_file = true;
-	if (a.has_file)
-		return file_key_of(head, a.inode, file);
+	if (a.file)
+		return file_key_of(head, (void *)a.inode, file);
 	m->has_file = a.start == memory->vdso;
 	m->place.bias = -a.start;
 	return true;
@@ -216,11 +215,11 @@ static __always_inline bool mapping_still_holds(const struct memory *memory,
 
 	if (!area_read(head, m->vma, &a))
 		return false;
-	if (a.has_file &&
+	if (a.file &&
 	    (a.page << WEFT_TABLE_PAGE_BITS) - a.start != m->place.bias)
 		return false;
 	return a.start == m->place.start && a.end == m->place.end &&
-	       (__u64)a.mm == memory->mm && (__u64)a.inode == m->inode;
+	       a.mm == memory->mm && a.inode == m->inode;
 }
 
 /* What looking up needs and remembers, in map memory: the stack is small. */
