@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "bpf/wire.h"
 #include "collector/event_opener.h"
+#include "collector/fd_message.h"
 #include "collector/privilege.h"
 
 enum {
@@ -37,11 +37,6 @@ struct answer {
 	int32_t rc;
 };
 
-union fd_message {
-	struct cmsghdr align;
-	char bytes[CMSG_SPACE(sizeof(int))];
-};
-
 /* ---- the process that opens ---- */
 
 static int open_one(const struct perf_event_attr *attr, uint32_t n,
@@ -61,25 +56,8 @@ static int open_one(const struct perf_event_attr *attr, uint32_t n,
 static int answer(uint32_t serial, int fd)
 {
 	struct answer a = { serial, fd < 0 ? fd : 0 };
-	union fd_message control = { 0 };
-	struct iovec iov = { &a, sizeof(a) };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-	ssize_t n;
 
-	if (fd >= 0) {
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	}
-	n = sendmsg(CONTROL_FD, &msg, MSG_NOSIGNAL);
-	if (fd >= 0)
-		close(fd);
-	return n < 0 ? -errno : 0;
+	return fd_message_send(CONTROL_FD, &a, sizeof(a), fd);
 }
 
 static _Noreturn void run_opener(int control,
@@ -87,27 +65,13 @@ static _Noreturn void run_opener(int control,
 {
 	static const cap_value_t kept[] = { CAP_PERFMON };
 	struct request q;
-	int null;
 
 	(void)prctl(PR_SET_NAME, "weft-cpus");
 	/* The recorder ends it, by going: then there is nobody to ask. */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGTERM, SIG_IGN);
 	signal(SIGHUP, SIG_IGN);
-	if (control != CONTROL_FD && dup2(control, CONTROL_FD) < 0)
-		_exit(1);
-	null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	for (int i = 0; i < CONTROL_FD; i++) {
-		if (dup2(null, i) < 0)
-			_exit(1);
-	}
-	close_range(CONTROL_FD + 1, ~0U, 0);
-	privilege_limit(RLIMIT_FSIZE, 0);
-	privilege_limit(RLIMIT_CORE, 0);
-	privilege_bound(NULL, 0);
-	privilege_read_as_nobody();
-	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (privilege_keep(kept, ARRAY_LEN(kept)))
+	if (privilege_confine(control, CONTROL_FD, kept, ARRAY_LEN(kept)))
 		_exit(1);
 	while (recv(CONTROL_FD, &q, sizeof(q), 0) == sizeof(q)) {
 		if (answer(q.serial, open_one(attr, n, &q)))
@@ -156,25 +120,13 @@ int event_opener_start(struct event_opener **out,
 /* The next answer, and its descriptor, or -1. */
 static int receive(const struct event_opener *o, struct answer *a, int *fd)
 {
-	union fd_message control = { 0 };
-	struct iovec iov = { a, sizeof(*a) };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = control.bytes,
-			      .msg_controllen = sizeof(control.bytes) };
-	struct cmsghdr *cmsg;
 	ssize_t n;
 
-	*fd = -1;
 	do
-		n = recvmsg(o->fd, &msg, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+		n = fd_message_receive(o->fd, a, sizeof(*a), 0, fd);
+	while (n == -EINTR);
 	if (n < 0)
-		return errno == EAGAIN ? -ETIMEDOUT : -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(cmsg), sizeof(*fd));
+		return n == -EAGAIN ? -ETIMEDOUT : (int)n;
 	return n == sizeof(*a) ? 0 : -EPIPE;
 }
 

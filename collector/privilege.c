@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -176,6 +177,29 @@ void privilege_limit(int resource, rlim_t most)
 	struct rlimit both = { most, most };
 
 	(void)setrlimit(resource, &both);
+}
+
+int privilege_confine(int fd, int to, const cap_value_t *kept, int n)
+{
+	int null;
+
+	if (fd != to && dup2(fd, to) < 0)
+		return -errno;
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (null < 0)
+		return -errno;
+	for (int i = 0; i < to; i++) {
+		if (dup2(null, i) < 0)
+			return -errno;
+	}
+	if (close_range((unsigned)to + 1, ~0U, 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		return -errno;
+	privilege_limit(RLIMIT_CORE, 0);
+	privilege_limit(RLIMIT_FSIZE, 0);
+	privilege_read_as_nobody();
+	privilege_bound(NULL, 0);
+	return privilege_keep(kept, n);
 }
 
 int privilege_raise_files(rlim_t least, struct weft_err *err)

@@ -52,6 +52,15 @@ void privilege_read_as_nobody(void);
 void privilege_limit(int resource, rlim_t most);
 
 /*
+ * A process of ours that was just forked needs little: of what is open only
+ * fd, which becomes number to, with /dev/null below it; no right by exec; no
+ * core, no file written; of the capabilities those kept. Returns 0 or a
+ * negative errno, with part of it done.
+ */
+int privilege_confine(int fd, int to, const cap_value_t *kept,
+		      int n) MUST_CHECK;
+
+/*
  * Allow more open files, as far as the hard limit goes. Returns 0, or -EMFILE
  * where that is below least. Programs that are started already keep theirs.
  */

@@ -11,9 +11,6 @@
  * too, by a hash of their frames, and not walked again. While a sweep is under
  * way (store/sweep.c) all are walked: it wants to see their nodes.
  */
-#include <stdlib.h>
-#include <string.h>
-
 #include "store/inside.h"
 
 static const char *const status_word[STORE_STACK_STATUSES] = {

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "collector/cpu_time.h"
+#include "collector/fd_message.h"
 #include "collector/inspect/crew.h"
 
 enum {
@@ -388,32 +389,6 @@ static int worker_new(struct crew *crew, struct slot *slot, int fd, int pid)
 	return 0;
 }
 
-/* Returns bytes received, or negative errno; *fd is the caller's. */
-static ssize_t receive_made(int control, struct wire_made *made, int *fd)
-{
-	struct iovec iov = { made, sizeof(*made) };
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} space = { 0 };
-	struct msghdr msg = { .msg_iov = &iov,
-			      .msg_iovlen = 1,
-			      .msg_control = space.bytes,
-			      .msg_controllen = sizeof(space.bytes) };
-	ssize_t size = recvmsg(control, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
-	struct cmsghdr *cmsg;
-
-	*fd = -1;
-	if (size < 0)
-		return -errno;
-	cmsg = CMSG_FIRSTHDR(&msg);
-	if (cmsg && cmsg->cmsg_level == SOL_SOCKET &&
-	    cmsg->cmsg_type == SCM_RIGHTS &&
-	    cmsg->cmsg_len == CMSG_LEN(sizeof(int)))
-		memcpy(fd, CMSG_DATA(cmsg), sizeof(int));
-	return size;
-}
-
 static void take_made(struct crew *crew, const struct wire_made *made, int fd)
 {
 	struct slot *slot = NULL;
@@ -442,7 +417,8 @@ static void on_control(uv_poll_t *poll, int status, int events)
 
 	(void)status;
 	(void)events;
-	size = receive_made(crew->server.fd, &made, &fd);
+	size = fd_message_receive(crew->server.fd, &made, sizeof(made),
+				  MSG_DONTWAIT, &fd);
 	if (size == -EAGAIN || size == -EINTR)
 		return;
 	if (size == sizeof(made)) {

@@ -11,7 +11,6 @@
  * for more are refused with -EBUSY until one is gone.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/fd_message.h"
 #include "collector/inspect/server.h"
 #include "collector/inspect/wire.h"
 #include "collector/privilege.h"
@@ -55,26 +55,11 @@ static int confine(int fd)
 	static const cap_value_t wanted[] = { CAP_SYS_PTRACE,
 					      CAP_DAC_READ_SEARCH,
 					      CAP_CHECKPOINT_RESTORE };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null < 0)
-		return -errno;
-	for (int i = 0; i < CONTROL_FD; i++) {
-		if (dup2(null, i) < 0)
-			return -errno;
-	}
-	if (fd != CONTROL_FD && dup2(fd, CONTROL_FD) < 0)
-		return -errno;
-	if (close_range(CONTROL_FD + 1, ~0U, 0))
-		return -errno;
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		return -errno;
-	privilege_limit(RLIMIT_CORE, 0);
-	privilege_limit(RLIMIT_FSIZE, 0);
+	int rc = privilege_confine(fd, CONTROL_FD, wanted, ARRAY_LEN(wanted));
+
 	privilege_limit(RLIMIT_NOFILE, 64);
-	privilege_read_as_nobody();
-	privilege_bound(NULL, 0);
-	return privilege_keep(wanted, ARRAY_LEN(wanted));
+	return rc;
 }
 
 static void set_signals(void)
@@ -167,32 +152,6 @@ static int make_inspector(struct server *server, uint32_t serial, int *out)
 	return pid;
 }
 
-static void send_made(uint32_t serial, int pid, int fd)
-{
-	struct wire_made made = { .serial = serial, .pid = pid };
-	struct iovec iov = { &made, sizeof(made) };
-	union {
-		struct cmsghdr align;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { 0 };
-	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
-	struct cmsghdr *cmsg;
-
-	if (fd >= 0) {
-		msg.msg_control = control.bytes;
-		msg.msg_controllen = sizeof(control.bytes);
-		cmsg = CMSG_FIRSTHDR(&msg);
-		cmsg->cmsg_level = SOL_SOCKET;
-		cmsg->cmsg_type = SCM_RIGHTS;
-		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
-		memcpy(CMSG_DATA(cmsg), &fd, sizeof(int));
-	}
-	/* Should the loop be gone, the next read of the socket says so. */
-	(void)sendmsg(CONTROL_FD, &msg, MSG_NOSIGNAL);
-	if (fd >= 0)
-		close(fd);
-}
-
 static void kill_inspector(struct server *server, uint32_t serial)
 {
 	for (int i = 0; i < CHILDREN_MAX; i++) {
@@ -210,7 +169,8 @@ static bool obey(struct server *server)
 {
 	struct wire_command command;
 	ssize_t size = recv(CONTROL_FD, &command, sizeof(command), 0);
-	int fd, pid;
+	struct wire_made made;
+	int fd;
 
 	if (size < 0)
 		return errno == EINTR;
@@ -220,8 +180,11 @@ static bool obey(struct server *server)
 	if (command.kind == WIRE_KILL) {
 		kill_inspector(server, command.serial);
 	} else if (command.kind == WIRE_MAKE) {
-		pid = make_inspector(server, command.serial, &fd);
-		send_made(command.serial, pid, fd);
+		made = (struct wire_made){ .serial = command.serial };
+		made.pid = make_inspector(server, command.serial, &fd);
+		/* Should the loop be gone, the next read of the socket says
+		 * so. */
+		(void)fd_message_send(CONTROL_FD, &made, sizeof(made), fd);
 	}
 	return true;
 }

@@ -49,6 +49,19 @@ static inline void built_write(const char *name, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
+/* Read what was built, at most room bytes. Returns how many; 0: none. */
+static inline size_t built_read(const char *name, void *to, size_t room)
+{
+	FILE *file = fopen(built_path(name), "re");
+	size_t n;
+
+	if (!file)
+		return 0;
+	n = fread(to, 1, room, file);
+	fclose(file);
+	return n;
+}
+
 /* Run a shell command in the directory. Returns whether it succeeded. */
 static inline bool built_run(const char *command)
 {

@@ -30,8 +30,6 @@ static int scratch;
 
 static int read_good(void **state)
 {
-	FILE *file;
-
 	if (built_set_up(state))
 		return -1;
 	built_write("l.c", "__thread void *otel_thread_ctx_v1;\n"
@@ -47,11 +45,7 @@ static int read_good(void **state)
 		       "objcopy --add-section .gnu_debugdata=l.debug.xz "
 		       "--add-gnu-debuglink=l.debug l.so"))
 		return -1;
-	file = fopen(built_path("l.so"), "re");
-	if (!file)
-		return -1;
-	good_size = fread(good, 1, sizeof(good), file);
-	fclose(file);
+	good_size = built_read("l.so", good, sizeof(good));
 	scratch = memfd_create("hostile", MFD_CLOEXEC);
 	return built_tear_down(state) || scratch < 0 || !good_size ? -1 : 0;
 }

@@ -29,8 +29,6 @@ static int scratch;
 
 static int read_good(void **state)
 {
-	FILE *file;
-
 	if (built_set_up(state))
 		return -1;
 	built_write("l.c", "static __attribute__((noinline)) int hidden(int a) "
@@ -39,11 +37,7 @@ static int read_good(void **state)
 	if (!built_run("cc -O1 -shared -fPIC -nostdlib -Wl,--build-id "
 		       "-o l.so l.c"))
 		return -1;
-	file = fopen(built_path("l.so"), "re");
-	if (!file)
-		return -1;
-	good_size = fread(good, 1, sizeof(good), file);
-	fclose(file);
+	good_size = built_read("l.so", good, sizeof(good));
 	scratch = memfd_create("lost", MFD_CLOEXEC);
 	return built_tear_down(state) || scratch < 0 || !good_size ? -1 : 0;
 }

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,6 +13,7 @@
 #include <cmocka.h>
 
 #include "collector/event_opener.h"
+#include "tests/unit/only_child.h"
 #include "tests/unit/skip.h"
 
 static const struct perf_event_attr kinds[] = {
@@ -31,23 +31,6 @@ static struct event_opener *start(void)
 
 	assert_int_equal(event_opener_start(&o, kinds, 1, &err), 0);
 	return o;
-}
-
-/* The process that opens: our only child. */
-static pid_t find_child(void)
-{
-	char path[64];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	fclose(file);
-	return pid;
 }
 
 /* Whether we may do what it does. */
@@ -98,7 +81,7 @@ static void nothing_but_what_it_was_told_is_opened(void **state)
 static void an_answer_that_comes_late_is_nobodys(void **state)
 {
 	struct event_opener *o = start();
-	pid_t pid = find_child();
+	pid_t pid = only_child(getpid());
 	int next = dup(0);
 
 	(void)state;
@@ -117,7 +100,7 @@ static void an_answer_that_comes_late_is_nobodys(void **state)
 static void that_it_is_gone_is_told(void **state)
 {
 	struct event_opener *o = start();
-	pid_t pid = find_child();
+	pid_t pid = only_child(getpid());
 
 	(void)state;
 	assert_true(pid > 0);

@@ -116,7 +116,7 @@ static void who_fails_at_lines_keeps_its_names(void **state)
 	ask_process(&f, &who);
 	run_until_answered(&f);
 	/* However little time an answer takes, this one never comes. */
-	inspector = find_inspector(f.server_pid);
+	inspector = only_child(f.server_pid);
 	assert_true(inspector > 0);
 	assert_int_equal(kill(inspector, SIGSTOP), 0);
 	ask_lines(&f, &who, (uintptr_t)on_process);

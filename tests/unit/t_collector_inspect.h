@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "collector/inspect/inspect.h"
+#include "tests/unit/only_child.h"
 #include "tests/unit/start_ns.h"
 
 struct fixture {
@@ -75,24 +76,6 @@ static inline void run_until_answered(struct fixture *f)
 {
 	while (f->left)
 		uv_run(&f->loop, UV_RUN_ONCE);
-}
-
-/* The only child of the fork server; 0 while there is none. */
-static inline pid_t find_inspector(int server)
-{
-	char path[64];
-	int pid = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", server,
-		 server);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%d", &pid) != 1)
-		pid = 0;
-	fclose(file);
-	return pid;
 }
 
 static inline void answered(struct fixture *f, enum inspect_status status)

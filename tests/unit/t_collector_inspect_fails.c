@@ -156,7 +156,7 @@ static void a_bar_ends(void **state)
 static void on_kill(uv_timer_t *timer)
 {
 	struct fixture *f = timer->data;
-	pid_t pid = find_inspector(f->server_pid);
+	pid_t pid = only_child(f->server_pid);
 
 	if (pid)
 		kill(pid, SIGKILL);
