@@ -29,6 +29,7 @@ struct timers {
 	bool is_timer, is_enabled;
 	uint64_t nominal;
 	struct perf_event_attr attr;
+	const char *name;            /* borrowed */
 	struct bpf_program *program; /* borrowed */
 	uint32_t n;
 	struct timer timer[];
@@ -147,9 +148,8 @@ static int attach(struct timers *t, struct timer *timer, int fd,
 		int rc = -errno;
 
 		close(fd);
-		return weft_fail(err, rc,
-				 "cannot attach to the event of CPU %u: %s",
-				 timer->cpu, strerror(-rc));
+		return weft_fail(err, rc, "cannot attach to %s of CPU %u: %s",
+				 t->name, timer->cpu, strerror(-rc));
 	}
 	timer->fd = fd; /* the link now owns it */
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
@@ -189,6 +189,7 @@ int timers_open(struct timers **out, const struct timers_opts *opts,
 		.sample_period = opts->period,
 		.disabled = 1,
 	};
+	t->name = opts->name;
 	t->program = opts->program;
 	t->n = cpus->n;
 	for (uint32_t i = 0; i < t->n; i++) {

@@ -32,7 +32,7 @@ int cpu_list_online(struct cpu_list *out, struct weft_err *err) MUST_CHECK;
 uint64_t timer_max_hz(void);
 
 struct timers_opts {
-	const char *name; /* of the event, for messages; borrowed */
+	const char *name; /* of the event, for messages; borrowed while open */
 	uint32_t event;   /* its number: the program's cookie */
 	uint32_t type;    /* of struct perf_event_attr */
 	uint64_t config;
