@@ -46,7 +46,7 @@ for hz in 997 4999 9999; do
 		"$load/spin" 3 >"$dir/clock" 2>"$dir/log" || say <"$dir/log"
 	sampled=$(sql "$dir/spin$hz.db" "SELECT sum(value) FROM stack_total
 		JOIN process p ON p.id = process_id WHERE p.comm = 'spin'")
-	own=$(head -n 1 "$dir/clock" | tr -dc 0-9)
+	own=$(cut -d ' ' -f 1 "$dir/clock")
 	pct=$(awk "BEGIN { printf \"%.2f\", 100 * $sampled / $own }")
 	echo "$hz Hz: count x period is $pct % of the CPU time of its own clock" | say
 	# The timer of a busy virtual machine may be late, so this is no measure

@@ -9,12 +9,14 @@
  * others a hundredth of that. While it runs the thread's record (OTEP 4947) has
  * the request's trace ID, and http.route /slow or /fast. Between requests there
  * is none, and idle() is called. For each request a line "trace-id tid number
- * slow ns" is printed.
+ * slow ns blocks" is printed; blocks is how often it gave its CPU up: 0 where it
+ * was kept from running for so long that its rest was over when it came to it.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -46,10 +48,19 @@ __attribute__((noinline)) long idle(long number)
 	return number;
 }
 
+static long blocks(void)
+{
+	struct rusage usage = { 0 };
+
+	getrusage(RUSAGE_THREAD, &usage);
+	return usage.ru_nvcsw;
+}
+
 static void work_on(struct ctx_record *r, long number)
 {
 	int is_slow = number % slow_every == 0;
 	char line[100];
+	long blocked = blocks();
 	uint64_t took;
 	int n = 0;
 
@@ -63,12 +74,13 @@ static void work_on(struct ctx_record *r, long number)
 	handle(number, is_slow ? slow_ms * 1000 : slow_ms * 10);
 	took = clock_ns(CLOCK_MONOTONIC) - took;
 	__atomic_store_n(&otel_thread_ctx_v1, NULL, __ATOMIC_SEQ_CST);
+	blocked = blocks() - blocked;
 	idle(number);
 	for (int i = 0; i < 16; i++)
 		n += snprintf(line + n, sizeof(line) - (size_t)n, "%02x",
 			      r->trace_id[i]);
-	printf("%s %d %ld %d %lu\n", line, gettid(), number, is_slow,
-	       (unsigned long)took);
+	printf("%s %d %ld %d %lu %ld\n", line, gettid(), number, is_slow,
+	       (unsigned long)took, blocked);
 }
 
 static void *run(void *arg)

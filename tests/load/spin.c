@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads that each use a number of seconds of CPU time, all in one function.
- * Prints what the process has used by its own clock, in ns.
+ * Prints what the process has used by its own clock, and how long its first
+ * thread was on a CPU, in ns.
  */
 #include "burn.h"
+#include "on_cpu.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -26,6 +28,7 @@ int main(int argc, char **argv)
 	uint64_t threads = argument(argc, argv, 2, 1, MAX_THREADS, 1, usage);
 	uint64_t cpu_ns = seconds * 1000000000;
 	pthread_t thread[MAX_THREADS];
+	int on_cpu = on_cpu_open();
 
 	for (uint64_t i = 1; i < threads; i++) {
 		int rc = pthread_create(&thread[i], NULL, spin_thread, &cpu_ns);
@@ -39,7 +42,8 @@ int main(int argc, char **argv)
 	spin_thread(&cpu_ns);
 	for (uint64_t i = 1; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	printf("%llu\n",
-	       (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+	printf("%llu %llu\n",
+	       (unsigned long long)clock_ns(CLOCK_PROCESS_CPUTIME_ID),
+	       (unsigned long long)on_cpu_ns(on_cpu));
 	return 0;
 }
