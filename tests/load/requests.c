@@ -9,8 +9,9 @@
  * others a hundredth of that. While it runs the thread's record (OTEP 4947) has
  * the request's trace ID, and http.route /slow or /fast. Between requests there
  * is none, and idle() is called. For each request a line "trace-id tid number
- * slow ns blocks" is printed; blocks is how often it gave its CPU up: 0 where it
- * was kept from running for so long that its rest was over when it came to it.
+ * slow ns blocks" is printed; blocks is how often it gave its CPU up: 0 where
+ * it was kept from running for so long that its rest was over when it came to
+ * it.
  */
 #include <pthread.h>
 #include <stdio.h>
