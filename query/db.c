@@ -96,6 +96,12 @@ int db_fail(struct db *db, const char *doing, struct weft_err *err)
 				 "file of its size should; it is damaged, or "
 				 "was made to mislead",
 				 doing, db->path);
+	if (sqlite3_extended_errcode(db->sql) == SQLITE_READONLY_ROLLBACK)
+		return weft_fail(err, code,
+				 "cannot %s '%s': its writer left a change "
+				 "unfinished ('%s-journal'); `weft gc %s` "
+				 "undoes it, for who may write the file",
+				 doing, db->path, db->path, db->path);
 	if (code == -EPROTO)
 		return weft_fail(err, code,
 				 "cannot %s '%s': the file is damaged (%s); "
@@ -230,23 +236,30 @@ static int attach(struct db *db, bool immutable, struct weft_err *err)
 		   err);
 }
 
+/* Is nothing waiting in that file beside it? */
+static bool is_nothing_in(const struct db *db, const char *ending)
+{
+	size_t size = strlen(db->path) + strlen(ending) + 1;
+	char *beside = malloc(size);
+	struct stat st;
+	bool nothing;
+
+	if (!beside)
+		return false;
+	snprintf(beside, size, "%s%s", db->path, ending);
+	nothing = stat(beside, &st) || st.st_size == 0;
+	free(beside);
+	return nothing;
+}
+
 /*
  * A file left in WAL mode in a place where no -shm file can be made: it can
- * still be read as it is, if no log is waiting beside it.
+ * still be read as it is, if no log is waiting beside it, and no journal of a
+ * change that is half done.
  */
 static bool may_be_immutable(const struct db *db)
 {
-	size_t size = strlen(db->path) + 8;
-	char *wal = malloc(size);
-	struct stat st;
-	bool empty;
-
-	if (!wal)
-		return false;
-	snprintf(wal, size, "%s-wal", db->path);
-	empty = stat(wal, &st) || st.st_size == 0;
-	free(wal);
-	return empty;
+	return is_nothing_in(db, "-wal") && is_nothing_in(db, "-journal");
 }
 
 static int read_pragma(struct db *db, const char *text, int *out,
@@ -315,22 +328,23 @@ void db_sort_on_disk(struct db *db)
 static int adapt(struct db *db, int version, struct weft_err *err)
 {
 	static const struct {
-		int last; /* schema that lacks it */
+		int first, last; /* schemas that lack it so */
 		enum query_sql id;
 	} steps[] = {
-		{ 1, QUERY_SQL_DB_SCHEMA_1 },
-		{ 3, QUERY_SQL_DB_SCHEMA_3_PROCESS },
-		{ 3, QUERY_SQL_DB_SCHEMA_3_SHAPE },
-		{ 3, QUERY_SQL_DB_SCHEMA_3_COUNT },
-		{ 3, QUERY_SQL_DB_SCHEMA_3_TOTAL },
-		{ 4, QUERY_SQL_DB_SCHEMA_4 },
+		{ 1, 1, QUERY_SQL_DB_SCHEMA_1 },
+		{ 1, 3, QUERY_SQL_DB_SCHEMA_3_PROCESS },
+		{ 1, 3, QUERY_SQL_DB_SCHEMA_3_SHAPE },
+		{ 1, 3, QUERY_SQL_DB_SCHEMA_3_COUNT },
+		{ 1, 3, QUERY_SQL_DB_SCHEMA_3_TOTAL },
+		{ 1, 4, QUERY_SQL_DB_SCHEMA_4 },
+		{ 2, 8, QUERY_SQL_DB_SCHEMA_8 },
 	};
 	size_t i;
 	int rc;
 
 	rc = db_allow_own(db, true, err);
 	for (i = 0; !rc && i < ARRAY_LEN(steps); i++)
-		if (version <= steps[i].last)
+		if (version >= steps[i].first && version <= steps[i].last)
 			rc = run(db, query_sql_text[steps[i].id], err);
 	if (!rc)
 		rc = schema_use_own_views(db->sql, db->path, err);

@@ -1,9 +1,10 @@
 -- What db.c does to a file that an older weft wrote; it stays as it is.
 
 -- name: db_schema_1
--- Schema 2 added the last column.
+-- Schema 2 added a column, and schema 9 the last.
 CREATE TEMP VIEW stack AS
-SELECT id, status, depth, NULL AS ended FROM main.stack;
+SELECT id, status, depth, NULL AS ended, NULL AS leaf_frame_id
+FROM main.stack;
 
 -- name: db_schema_3_process
 -- Schema 4 added this table, and the next three.
@@ -29,3 +30,7 @@ SELECT 0 AS event_id, 0 AS attribute_id, 0 AS stack_id, 0 AS process_id,
 CREATE TEMP VIEW event AS
 SELECT id, recording_id, name, unit, requested_hz, NULL AS tau_ns
 FROM main.event;
+
+-- name: db_schema_8
+CREATE TEMP VIEW stack AS
+SELECT id, status, depth, ended, NULL AS leaf_frame_id FROM main.stack;

@@ -2,9 +2,11 @@
 
 -- name: ledger_sums
 -- Row by row, in the order of the file, so interval by interval: GROUP BY would
--- sort.
+-- sort. Most are 0: of these the first and the last interval's say which entries
+-- there are.
 SELECT entry_id, count, interval_id FROM ledger_row
-WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3;
+WHERE interval_id BETWEEN ?2 AND ?3 AND event_id = ?1
+  AND (count IS NOT 0 OR interval_id IN (?2, ?3));
 
 -- name: ledger_names
 SELECT id, name FROM ledger_entry ORDER BY id;

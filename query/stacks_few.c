@@ -80,8 +80,8 @@ int stacks_load_few(struct stacks **out, struct db *db, struct weft_err *err)
 	return rc;
 }
 
-/* Seek a frame, and what is inlined there, by its id. 1: there is one; 0: the
- * file lacks it. */
+/* Seek a frame, and what it was inlined into, by its id. 1: there is one; 0:
+ * the file lacks it. */
 static int seek_frame(struct stacks *s, struct db *db, int64_t id,
 		      struct weft_err *err)
 {
@@ -92,17 +92,11 @@ static int seek_frame(struct stacks *s, struct db *db, int64_t id,
 	if (rc)
 		return rc;
 	sqlite3_bind_int64(stmt, 1, id);
-	rc = stacks_load_rows(s, db, stmt, stacks_load_frame, err);
-	if (rc || s->frames.n == at)
-		return rc;
-	rc = db_query(db, QUERY_SQL_STACKS_INLINED_IN, &stmt, err);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, id);
 	while ((rc = db_step(db, stmt, err)) > 0)
-		if (stacks_load_inlined(s, at, stmt))
+		if (s->frames.n == at ? stacks_load_frame(s, stmt)
+				      : stacks_load_inlined(s, at, stmt))
 			return stacks_no_memory(db, err);
-	return rc ? rc : 1;
+	return rc ? rc : s->frames.n > at;
 }
 
 /* The index of a frame, sought in the file if need be; NONE: it has none. */

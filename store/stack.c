@@ -99,8 +99,9 @@ static struct idmap_key stack_key(const struct store *st,
 	return key;
 }
 
+/* leaf_frame_id is of no meaning where the stack has no frames. */
 static int put_stack(struct store *st, const struct store_stack *stack,
-		     int64_t id, struct weft_err *err)
+		     int64_t id, int64_t leaf_frame_id, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc;
@@ -116,6 +117,10 @@ static int put_stack(struct store *st, const struct store_stack *stack,
 			  stack->status < STORE_LOST ? st->walk_end[stack->end]
 						     : NULL,
 			  -1, SQLITE_STATIC);
+	if (stack->depth)
+		sqlite3_bind_int64(stmt, 5, leaf_frame_id);
+	else
+		sqlite3_bind_null(stmt, 5);
 	return store_run(st, stmt, err);
 }
 
@@ -134,7 +139,7 @@ int stack_intern(struct store *st, const struct store_batch *b,
 		 int64_t *out, struct weft_err *err)
 {
 	struct idmap_key key = stack_key(st, b, stack, frame_id);
-	int64_t node = root_of(stack);
+	int64_t node = root_of(stack), frame = 0;
 	uint32_t i = stack->depth;
 	int rc;
 
@@ -142,15 +147,14 @@ int stack_intern(struct store *st, const struct store_batch *b,
 	if (*out)
 		return 0;
 	while (i--) {
-		rc = intern_node(st, node,
-				 frame_id[b->stack_frames[stack->first + i]],
-				 &node, err);
+		frame = frame_id[b->stack_frames[stack->first + i]];
+		rc = intern_node(st, node, frame, &node, err);
 		if (rc)
 			return rc;
 		sweep_saw(st, SWEEP_NODE, node);
 	}
 	*out = node;
-	rc = put_stack(st, stack, node, err);
+	rc = put_stack(st, stack, node, frame, err);
 	if (!rc)
 		remember_stack(st, key, node);
 	return rc;

@@ -166,6 +166,8 @@ make_small() {
 		echo "PRAGMA user_version = ${#schema[@]};"
 		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
 		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
+		echo "UPDATE stack SET leaf_frame_id = (
+			SELECT n.frame_id FROM stack_node n WHERE n.id = stack.id);"
 		echo "COMMIT;"
 	} | sqlite3 -bail "$1.new"
 	mv "$1.new" "$1"

@@ -103,7 +103,8 @@ SELECT id FROM stack_node WHERE parent_id = ?1 AND frame_id = ?2;
 SELECT id, parent_id, frame_id FROM stack_node;
 
 -- name: stack_put
-INSERT INTO stack (id, status, depth, ended) VALUES (?1, ?2, ?3, ?4)
+INSERT INTO stack (id, status, depth, ended, leaf_frame_id)
+VALUES (?1, ?2, ?3, ?4, ?5)
 ON CONFLICT (id) DO NOTHING;
 
 -- name: stack_count_add

@@ -41,12 +41,16 @@ newer() {
 	refused "schema 99 is newer than this weft's \($newest\)" a
 }
 
+drop_leaf_frame='DROP INDEX stack_leaf_frame;
+	ALTER TABLE stack DROP COLUMN leaf_frame_id;'
+
 # What schema 1 did not have is not known; all else reads the same.
 older() {
 	recording new
-	recording old 'DROP VIEW stack_ends; ALTER TABLE stack DROP COLUMN ended;
+	recording old "$drop_leaf_frame
+		DROP VIEW stack_ends; ALTER TABLE stack DROP COLUMN ended;
 		DROP INDEX frame_identity; ALTER TABLE frame DROP COLUMN version;
-		ALTER TABLE event DROP COLUMN tau_ns; PRAGMA user_version = 1;'
+		ALTER TABLE event DROP COLUMN tau_ns; PRAGMA user_version = 1;"
 	sha256sum old >before
 	for command in "top" "top --by process" "loss" "export"; do
 		# shellcheck disable=SC2086
@@ -70,7 +74,9 @@ older() {
 # The same of the schemas in between: what came later is not missed.
 between() {
 	recording new
-	recording v4 'DROP TABLE pin; DROP TABLE binary_segment;
+	recording v8 "$drop_leaf_frame PRAGMA user_version = 8;"
+	cp v8 v4
+	sqlite3 v4 'DROP TABLE pin; DROP TABLE binary_segment;
 		DROP VIEW metric_total;
 		DROP VIEW metric_histogram; DROP VIEW metric_loss;
 		DROP VIEW metric_examples; DROP TABLE metric_exemplar;
@@ -88,7 +94,7 @@ between() {
 		cp out want
 		mv err want_err
 		was=$status
-		for old in v3 v4; do
+		for old in v3 v4 v8; do
 			# shellcheck disable=SC2086
 			run "$weft" $command -i $old
 			expect "$was"
@@ -100,6 +106,32 @@ between() {
 		run "$weft" measure -i "$old"
 		expect 4
 	done
+}
+
+# A journal beside the file has what undoes a change that is half done: without
+# it the file is no answer.
+half_done() {
+	recording a
+	run "$weft" top -i a
+	expect 0
+	mv out want
+	python3 - <<-'END'
+		import os, sqlite3
+		file = sqlite3.connect("a", isolation_level=None)
+		file.executescript("PRAGMA cache_size = 1; PRAGMA cache_spill = 1;")
+		file.execute("BEGIN IMMEDIATE")
+		for table in ("stack_total", "stack_count", "sample_sealed"):
+		    file.execute(f"UPDATE {table} SET value = value * 2")
+		os._exit(0)
+	END
+	[ -s a-journal ]
+	run "$weft" top -i a
+	expect 1
+	has err "'a': its writer left a change unfinished .* \`weft gc a\`"
+	"$weft" gc -q a
+	run "$weft" top -i a
+	expect 0
+	diff want out
 }
 
 damaged() {
@@ -256,6 +288,7 @@ it "another program's database is refused, and named so" foreign_database
 it "a newer schema is refused, naming both" newer
 it "an older schema is read, and what it lacks is not known" older
 it "so are those in between" between
+it "a change that was half done is undone before anybody reads it" half_done
 it "a damaged file is refused without a half report" damaged
 it "a byte that is another on any page: an answer, or a sentence" flipped
 it "a missing table is an error, not an empty report" table_is_gone

@@ -141,7 +141,7 @@ ends() {
 	  (3, 1, 300, 3000, 1, 1, NULL, 'worker', NULL, NULL, NULL),
 	  (4, 1, 400, 4000, 1, 1, NULL, 'kthread', NULL, NULL, NULL),
 	  (5, 1, 500, 5000, 1, 1, NULL, NULL, NULL, NULL, NULL);
-	INSERT INTO stack VALUES
+	INSERT INTO stack (id, status, depth, ended) VALUES
 	  (20, 'broken', 1, 'fault'), (21, 'no_user', 1, 'no_user'),
 	  (22, 'broken', 1, 'from the future'), (23, 'complete', 1, 'root');
 	INSERT INTO stack_node VALUES
@@ -213,7 +213,8 @@ words() {
 			entries
 		echo "INSERT OR IGNORE INTO ledger_row
 			SELECT 1, 1, id, 0, 0 FROM ledger_entry;"
-		sed "s/.*/INSERT INTO stack VALUES (NULL, 'broken', 0, '&');/" ended
+		sed "s/.*/('broken', 0, '&');/; s/^/INSERT INTO stack (status, \
+			depth, ended) VALUES /" ended
 		echo "INSERT OR IGNORE INTO stack_count
 			SELECT 1, 1, 1, id, 1, 1 FROM stack;
 		INSERT OR IGNORE INTO stack_total SELECT event_id, process_id,
@@ -304,7 +305,8 @@ on_function() {
 
 # A request's stack is compared with all that read the same: other addresses in
 # the same functions, here of the leaf, of a caller, and of one that only begins
-# like it.
+# like it; whether stacks tell the frame of their leaf, as those of today do, or
+# not.
 everyones_share() {
 	recording weft.db "
 	INSERT INTO frame SELECT 900 + id, binary_id, address + 1000, in_kernel, 0
@@ -318,11 +320,14 @@ everyones_share() {
 	  WHERE id < 900;
 	INSERT INTO stack_node SELECT 2900 + id, id, frame_id FROM stack_node
 	  WHERE id < 900;
-	INSERT INTO stack SELECT 900 + id, status, depth, ended FROM stack;
-	INSERT INTO stack SELECT 1000 + id, status, depth, ended FROM stack
-	  WHERE id > 900 AND depth;
-	INSERT INTO stack SELECT 2000 + id, status, depth + 1, ended FROM stack
-	  WHERE id BETWEEN 901 AND 1899 AND depth;
+	INSERT INTO stack (id, status, depth, ended)
+	  SELECT 900 + id, status, depth, ended FROM stack;
+	INSERT INTO stack (id, status, depth, ended)
+	  SELECT 1000 + id, status, depth, ended FROM stack
+	   WHERE id > 900 AND depth;
+	INSERT INTO stack (id, status, depth, ended)
+	  SELECT 2000 + id, status, depth + 1, ended FROM stack
+	   WHERE id BETWEEN 901 AND 1899 AND depth;
 	INSERT INTO stack_total SELECT 1, 1, id, id % 89, 0 FROM stack
 	  WHERE id > 900;
 	UPDATE ledger_row SET count = count + (
@@ -331,7 +336,11 @@ everyones_share() {
 	    SELECT min(interval_id), 1, e.id FROM ledger_row r
 	      JOIN ledger_entry e ON e.id = r.entry_id
 	     WHERE e.name = 'counted' AND r.event_id = 1);"
-	for id in $A 4bf92f35; do
+	for id in $A:1=0 4bf92f35:1=0 $A:id%2 4bf92f35:id%2 $A:1 4bf92f35:1; do
+		sqlite3 weft.db "UPDATE stack SET leaf_frame_id = (
+			SELECT n.frame_id FROM stack_node n
+			WHERE n.id = stack.id AND ${id#*:})"
+		id=${id%:*}
 		run "$weft" trace "$id" --json
 		expect 0
 		json out '"\n".join(sorted("%s %.12f" % (r["folded"],
@@ -503,7 +512,7 @@ same_text() {
 		 VALUES (11, 1, 66, 0);
 		INSERT INTO frame_function VALUES (11, 0, 4, NULL);
 		INSERT INTO stack_node VALUES (15, 3, 11);
-		INSERT INTO stack VALUES (15, 'complete', 4, 'marked');
+		INSERT INTO stack (id, status, depth, ended) VALUES (15, 'complete', 4, 'marked');
 		UPDATE sample_sealed SET stack_id = 15 WHERE id = 2;
 		UPDATE sample_sealed SET stack_id = 9 WHERE id = 4;"
 	run "$weft" timeline --tid 101 --json
@@ -529,7 +538,7 @@ everyone_alike() {
 		INSERT INTO stack_node VALUES (21, 3, 11), (22, 3, 12),
 		 (23, 2, 13), (24, 3, 14), (25, 3, 15), (26, 3, 16),
 		 (27, 3, 17), (28, 2, 18);
-		INSERT INTO stack SELECT id, 'complete', 4, 'marked'
+		INSERT INTO stack (id, status, depth, ended) SELECT id, 'complete', 4, 'marked'
 		 FROM stack_node WHERE id > 20;
 		UPDATE stack SET depth = 3 WHERE id IN (23, 28);
 		INSERT INTO stack_total

@@ -55,7 +55,7 @@ comms() {
 		(23, CAST(x'61c0af' AS TEXT)), (24, '\\x41');
 		INSERT INTO process SELECT id, 1, 900 + id, id, 1, 1, NULL, comm,
 		NULL, NULL, NULL FROM c;
-		INSERT INTO stack VALUES (-64, 'complete', 0, NULL);
+		INSERT INTO stack (id, status, depth, ended) VALUES (-64, 'complete', 0, NULL);
 		INSERT INTO stack_total SELECT 1, id, 4, id, id * 10000000 FROM c;
 		INSERT INTO stack_total SELECT 1, id, -64, 100, 1000000000 FROM c;
 		INSERT INTO stack_total SELECT 1, id, -4, 1, 10000000 FROM c;

@@ -225,7 +225,7 @@ extremes() {
 		(20, 4, -10485760, 0), (21, 4, 4096, 0);
 		INSERT INTO stack_node VALUES (20, -32, 20), (21, 20, 21),
 		(22, -33, 6);
-		INSERT INTO stack VALUES (21, 'complete', 2, 'marked'),
+		INSERT INTO stack (id, status, depth, ended) VALUES (21, 'complete', 2, 'marked'),
 		(22, 'no_user', 1, 'no_user'), (1126, 'complete', 127, 'marked');
 		INSERT INTO stack_node VALUES (1000, -32, 2);
 		WITH RECURSIVE n(i) AS (SELECT 1001 UNION ALL

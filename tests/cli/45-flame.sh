@@ -259,7 +259,7 @@ folded_small() {
 		 FROM function WHERE id >= 1000;
 		INSERT INTO stack_node SELECT id, 3, id
 		 FROM function WHERE id >= 1000;
-		INSERT INTO stack SELECT id, 'complete', 4, 'marked'
+		INSERT INTO stack (id, status, depth, ended) SELECT id, 'complete', 4, 'marked'
 		 FROM function WHERE id >= 1000;
 		INSERT INTO stack_total SELECT 1, 1, id, 1, 10000000
 		 FROM function WHERE id >= 1000;"

@@ -50,9 +50,8 @@ statements() {
 		sequence_time traces_on_stack traces_lossy trace_text \
 		report_traces trace_everyone_on stacks_one stacks_node \
 		stacks_frame stacks_frames_named stacks_frames_at \
-		stacks_inlined_in stacks_leaves_on spans_of_trace spans_root \
-		spans_samples traces_hex pool_samples flame_trace wall_parts \
-		wall_ends
+		stacks_leaves_on spans_of_trace spans_root spans_samples \
+		traces_hex pool_samples flame_trace wall_parts wall_ends
 	lacks out 'SCAN (sample|sample_sealed|s|trace|stack_node|frame)( |$)'
 	lacks out 'SCAN (span|stack_total)( |$)'
 	golden plans-reports.txt out

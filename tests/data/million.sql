@@ -26,8 +26,9 @@ INSERT INTO stack_node SELECT 10000 + i, 1000 + i / 100, 1100 + i % 100 FROM n;
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 999999)
 INSERT INTO stack_node
 SELECT 1000000 + i, 10000 + i / 100, 1200 + i % 100 FROM n;
-INSERT INTO stack
-SELECT id, 'complete', 20, 'marked' FROM stack_node WHERE id >= 1000000;
+INSERT INTO stack (id, status, depth, ended, leaf_frame_id)
+SELECT id, 'complete', 20, 'marked', frame_id
+FROM stack_node WHERE id >= 1000000;
 
 INSERT INTO stack_count
 SELECT 1, 1, 1 + id % 2, id, 1 + id % 7, (1 + id % 7) * 10000000 + id % 3

@@ -50,7 +50,7 @@ INSERT INTO stack_node VALUES
   (1, -32, 1), (2, 1, 2), (3, 2, 3), (4, 3, 4), (5, 4, 5), (6, 3, 6),
   (7, 2, 7), (8, 3, 8), (9, -114, 3), (10, -65, 2), (11, 10, 3), (13, 3, 9),
   (14, 3, 10);
-INSERT INTO stack VALUES
+INSERT INTO stack (id, status, depth, ended) VALUES
   (4, 'complete', 4, 'marked'), (5, 'complete', 5, 'marked'),
   (6, 'complete', 4, 'marked'), (7, 'complete', 3, 'marked'),
   (8, 'complete', 4, 'marked'), (9, 'broken', 1, 'no_frame'),

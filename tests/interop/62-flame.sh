@@ -63,7 +63,7 @@ SELECT id, 1, id, 0 FROM function WHERE id >= 1000;
 INSERT INTO frame_function SELECT id, 0, id, NULL FROM function
  WHERE id >= 1000;
 INSERT INTO stack_node SELECT id, 3, id FROM function WHERE id >= 1000;
-INSERT INTO stack SELECT id, 'complete', 4, 'marked' FROM function
+INSERT INTO stack (id, status, depth, ended) SELECT id, 'complete', 4, 'marked' FROM function
  WHERE id >= 1000;
 INSERT INTO stack_total
 SELECT 1, 1, id, iif(id < 1020, id - 999, (id - 1019) * (id - 1019) *
@@ -87,7 +87,7 @@ SELECT 1000000 + i,
        CASE WHEN i < 100 THEN 2 WHEN i < 3100 THEN 1000000 + (i - 100) / 30
             ELSE 1000100 + (i - 3100) / 33 END,
        10000 + i % 5000 FROM n;
-INSERT INTO stack
+INSERT INTO stack (id, status, depth, ended)
 SELECT id, 'complete', 2 + iif(id < 1000100, 1, iif(id < 1003100, 2, 3)),
        'marked' FROM stack_node WHERE id >= 1000000;
 INSERT INTO stack_total

@@ -291,8 +291,22 @@ static int let_go(bool *is_closed)
 	return first ? first : rc;
 }
 
+/* What was half done is undone by the first who may write. */
+static void undo_half_done(void)
+{
+	sqlite3 *db;
+
+	if (access("a.db-journal", F_OK))
+		return;
+	assert_int_equal(sqlite3_open("a.db", &db), SQLITE_OK);
+	t_ask_db(db, "SELECT count(*) FROM sqlite_schema");
+	sqlite3_close(db);
+	assert_int_not_equal(access("a.db-journal", F_OK), 0);
+}
+
 static void expect_nothing_lost(void)
 {
+	undo_half_done();
 	t_expect("a.db", "PRAGMA integrity_check", "ok");
 	t_expect("a.db",
 		 "SELECT (SELECT total(count) FROM stack_count)"

@@ -17,7 +17,7 @@ static void a_new_file_is_private_and_says_what_it_is(void **state)
 	assert_int_equal(stat("a.db", &status), 0);
 	assert_int_equal(status.st_mode, S_IFREG | 0600);
 	t_expect("a.db", "PRAGMA application_id", "2003134068");
-	t_expect("a.db", "PRAGMA user_version", "8");
+	t_expect("a.db", "PRAGMA user_version", "9");
 	t_expect("a.db", "PRAGMA journal_mode", "wal");
 	t_expect("a.db", "PRAGMA auto_vacuum", "2");
 	t_close(st);
@@ -213,6 +213,8 @@ static void make_old_recording(const char *path)
 		       "DROP TABLE metric_interval; DROP TABLE metric_bucket;"
 		       "DROP TABLE metric_value; DROP TABLE metric_key;"
 		       "DROP TABLE metric;"
+		       "DROP INDEX stack_leaf_frame;"
+		       "ALTER TABLE stack DROP COLUMN leaf_frame_id;"
 		       "DROP VIEW stack_ends;"
 		       "DROP TABLE stack_attribute_total;"
 		       "DROP TABLE stack_attribute_count;"
@@ -236,7 +238,7 @@ static void an_older_schema_is_migrated_when_added_to(void **state)
 	(void)state;
 	make_old_recording("a.db");
 	st = t_open("a.db", true);
-	t_expect("a.db", "PRAGMA user_version", "8");
+	t_expect("a.db", "PRAGMA user_version", "9");
 	t_expect("a.db", "SELECT status, ended FROM stack ORDER BY id",
 		 "lost|NULL\ncomplete|NULL\nbroken|NULL");
 	t_fill(&b);
@@ -264,7 +266,7 @@ static void an_older_schema_makes_way_as_it_is(void **state)
 	t_close(st);
 	t_expect("a.db.old", "PRAGMA user_version", "1");
 	t_expect("a.db.old", "SELECT count(*) FROM stack", "3");
-	t_expect("a.db", "PRAGMA user_version", "8");
+	t_expect("a.db", "PRAGMA user_version", "9");
 }
 
 static void the_log_stays_small_without_readers(void **state)

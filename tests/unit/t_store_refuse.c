@@ -189,7 +189,7 @@ static void a_newer_file_is_refused_and_both_schemas_named(void **state)
 	t_make_recording("a.db");
 	t_change("a.db", "PRAGMA user_version = 99");
 	expect_untouched("a.db", -ENOTSUP,
-			 "'%s/a.db' has schema 99, newer than this weft's (8): "
+			 "'%s/a.db' has schema 99, newer than this weft's (9): "
 			 "use a newer weft, or choose another name");
 }
 

@@ -107,6 +107,12 @@ static void a_batch_is_read_back_as_it_was_given(void **state)
 		 " ON stack_id = id GROUP BY id",
 		 "complete|1,2,3\nbroken|1,2,3");
 	t_expect("a.db",
+		 "SELECT id, leaf_frame_id FROM stack"
+		 " WHERE leaf_frame_id IS NOT (SELECT n.frame_id"
+		 " FROM stack_node n WHERE n.id = stack.id)",
+		 "");
+	t_expect("a.db", "SELECT count(leaf_frame_id) FROM stack", "2");
+	t_expect("a.db",
 		 "SELECT time_ns, thread_id, status, cpu, value, weight,"
 		 " lower(hex(span_id)), trace_flags, context_source,"
 		 " context_status FROM sample s JOIN stack k ON k.id = stack_id"
