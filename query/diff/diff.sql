@@ -15,11 +15,17 @@ WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
 -- name: diff_samples
 -- Samples of requests, one by one, in the order of the file (the + keeps
 -- SQLite from seeking each by trace): summed in C, where it takes no sorting.
-SELECT trace, interval_id, weight, value, stack_id FROM sample
+SELECT trace, stack_id, weight, value, interval_id FROM sample
 WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3 AND +trace IS NOT NULL;
 
+-- name: diff_samples_all
+-- The same of a whole file of one event: there are millions, and each column
+-- costs.
+SELECT trace, stack_id, weight, value, interval_id FROM sample
+WHERE +trace IS NOT NULL;
+
 -- name: diff_samples_of_pid
-SELECT s.trace, s.interval_id, s.weight, s.value, s.stack_id
+SELECT s.trace, s.stack_id, s.weight, s.value, s.interval_id
 FROM sample s JOIN thread th ON th.id = s.thread_id
 WHERE s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
   AND +s.trace IS NOT NULL
@@ -27,7 +33,7 @@ WHERE s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
 
 -- name: diff_samples_by_time
 -- What by_time_load() has found.
-SELECT s.trace, s.interval_id, s.weight, s.value, s.stack_id
+SELECT s.trace, s.stack_id, s.weight, s.value, s.interval_id
 FROM temp.time_sample s JOIN thread th ON th.id = s.thread_id
 WHERE s.event_id = ?1 AND s.interval_id BETWEEN ?2 AND ?3
   AND (?4 IS NULL

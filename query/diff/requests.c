@@ -244,13 +244,16 @@ static int read_samples(struct loading *l, size_t part, enum query_sql id,
 		struct row *row = &l->batch[l->n_batch++];
 
 		row->trace = sqlite3_column_int64(stmt, 0);
-		row->stack_id = sqlite3_column_int64(stmt, 4);
+		row->stack_id = sqlite3_column_int64(stmt, 1);
 		ask_for_ids(l, row);
 		row->tally = diff_weighed(
 			l->d,
-			ledger_sample(&r->ledger, sqlite3_column_int64(stmt, 1),
+			ledger_sample(&r->ledger,
+				      r->ledger.n_factors
+					      ? sqlite3_column_int64(stmt, 4)
+					      : 0,
 				      sqlite3_column_double(stmt, 2),
-				      sqlite3_column_double(stmt, 3)));
+				      (double)sqlite3_column_int64(stmt, 3)));
 		if (l->n_batch == BATCH && take_batch(l))
 			return diff_no_memory(err);
 	}
@@ -260,13 +263,16 @@ static int read_samples(struct loading *l, size_t part, enum query_sql id,
 static int read_all(struct loading *l, struct weft_err *err)
 {
 	struct diff *d = l->d;
-	int rc = 0;
+	const bool is_all = d->reports[0].range.is_all && !d->pid;
+	int rc = is_all ? read_samples(l, 0, QUERY_SQL_DIFF_SAMPLES_ALL, err)
+			: 0;
 
 	for (size_t i = 0; !rc && i < d->reports[0].range.n_parts; i++) {
-		rc = read_samples(l, i,
-				  d->pid ? QUERY_SQL_DIFF_SAMPLES_OF_PID
-					 : QUERY_SQL_DIFF_SAMPLES,
-				  err);
+		if (!is_all)
+			rc = read_samples(l, i,
+					  d->pid ? QUERY_SQL_DIFF_SAMPLES_OF_PID
+						 : QUERY_SQL_DIFF_SAMPLES,
+					  err);
 		if (!rc && d->by_time)
 			rc = read_samples(l, i, QUERY_SQL_DIFF_SAMPLES_BY_TIME,
 					  err);

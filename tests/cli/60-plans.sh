@@ -68,10 +68,10 @@ sums() {
 # What needs every sample reads each once, in the order of the file: to seek
 # them by request, or to sort them, takes several times as long.
 passes() {
-	plans_of diff_samples traces_samples top_samples
+	plans_of diff_samples diff_samples_all traces_samples top_samples
 	cat out
-	[ "$(grep -cx '.--SCAN sample_sealed' out)" = 3 ]
-	[ "$(wc -l <out)" = 6 ]
+	[ "$(grep -cx '.--SCAN sample_sealed' out)" = 4 ]
+	[ "$(wc -l <out)" = 8 ]
 }
 
 # The named questions about a trace, a time, a sample, a stack or a function.
