@@ -198,10 +198,11 @@ void summary_log_spans(const struct receiver *receiver)
 			" spans were left out for their IDs; their senders were told",
 			t.rejected);
 	if (t.times_full > 1)
-		weft_log(WEFT_WARN,
-			 "%" PRIu64
-			 " times all %d connections for spans were taken",
-			 t.times_full, OTLP_CONNECTIONS_MAX);
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" connections for spans were closed for others, as all %d were taken",
+			t.times_full, OTLP_CONNECTIONS_MAX);
 }
 
 void summary_log_context(const struct probe *probe)

@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include <microhttpd.h>
 
+#include "collector/clock.h"
 #include "collector/grow.h"
 #include "collector/otlp/http.h"
 #include "collector/otlp/otlp.h"
@@ -38,9 +39,15 @@ struct answer {
 	const char *message; /* NULL: none */
 };
 
+/* Who is connected, and since when no whole request came from there. */
+struct place {
+	struct MHD_Connection *connection; /* NULL: free */
+	uint64_t since_ns;                 /* boot */
+};
+
 /* All of the thread that answers. */
 static int out_fd = -1;
-static unsigned n_connections;
+static struct place places[OTLP_CONNECTIONS_MAX];
 static uint64_t times_full; /* not told yet */
 
 static char *pack(const ProtobufCMessage *message, size_t *size)
@@ -270,6 +277,40 @@ static int hand_on(const struct otlp_spans *spans)
 	return 0;
 }
 
+static struct place *place_of(const struct MHD_Connection *connection)
+{
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (places[i].connection == connection)
+			return &places[i];
+	return NULL;
+}
+
+/* Take the place of one connection, or of none (NULL), for another. Both times
+ * there is one: no more are accepted than there are places. */
+static void change_place(const struct MHD_Connection *from,
+			 struct MHD_Connection *to)
+{
+	struct place *place = place_of(from);
+
+	if (place)
+		*place = (struct place){ to, clock_boot_ns() };
+}
+
+/* Close the connection from which no whole request came for longest. */
+static void close_idlest(void)
+{
+	const union MHD_ConnectionInfo *info;
+	struct place *idlest = &places[0];
+
+	for (size_t i = 1; i < ARRAY_LEN(places); i++)
+		if (places[i].since_ns < idlest->since_ns)
+			idlest = &places[i];
+	info = MHD_get_connection_info(idlest->connection,
+				       MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (info)
+		(void)shutdown(info->connect_fd, SHUT_RDWR);
+}
+
 static unsigned status_of(int rc)
 {
 	switch (rc) {
@@ -317,6 +358,7 @@ static enum MHD_Result finish(struct MHD_Connection *connection,
 	a.rejected = rc ? 0 : spans.rejected;
 	snprintf(why, sizeof(why), "%s: %s", spans.where, spans.why);
 	a.message = rc ? err.msg : why;
+	change_place(connection, connection);
 	result = reply(connection, &a);
 	otlp_release(&spans);
 	return result;
@@ -364,22 +406,23 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
 	*state = NULL;
 }
 
-/* Whoever comes while all are taken waits, without a word, until one of them
- * has been idle for long enough: that is told. */
+/* Who takes the last place makes room for the next, or those who say a word now
+ * and then, and never all, would keep everybody out. That is told. */
 static void on_connection(void *ctx, struct MHD_Connection *connection,
 			  void **socket,
 			  enum MHD_ConnectionNotificationCode code)
 {
 	(void)ctx;
-	(void)connection;
 	(void)socket;
 	if (code != MHD_CONNECTION_NOTIFY_STARTED) {
-		n_connections--;
+		change_place(connection, NULL);
 		return;
 	}
-	if (++n_connections < OTLP_CONNECTIONS_MAX)
+	change_place(NULL, connection);
+	if (place_of(NULL))
 		return;
 	times_full++;
+	close_idlest();
 	/* -EAGAIN: with the next spans, then. */
 	(void)hand_on(&(struct otlp_spans){ 0 });
 }

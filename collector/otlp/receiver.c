@@ -93,8 +93,8 @@ static void take_message(struct receiver *r)
 	if (r->head.times_full && !r->totals.times_full)
 		weft_log(
 			WEFT_WARN,
-			"all %d connections for spans are taken: other senders wait, until one has been idle for %d s",
-			OTLP_CONNECTIONS_MAX, OTLP_IDLE_SECONDS);
+			"all %d connections for spans are taken: for who comes next the one is closed that sent nothing whole for longest",
+			OTLP_CONNECTIONS_MAX);
 	r->totals.times_full += r->head.times_full;
 	if (r->head.n &&
 	    (r->is_dropped || writer_spans(r->opts.writer, &r->spans)))

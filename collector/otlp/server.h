@@ -41,7 +41,8 @@ bool otlp_server_is_address(const char *address);
 struct otlp_message {
 	uint64_t n, text_size;
 	uint64_t rejected; /* left out for their IDs */
-	/* That all connections were taken, since the last message. */
+	/* Connections closed for others since the last message: all were
+	 * taken. */
 	uint64_t times_full;
 };
 

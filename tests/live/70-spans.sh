@@ -68,14 +68,44 @@ check "and what came twice is told apart from what is stored" "$(is "$(grep -c \
 wait_for eval '! kill -0 '"$server"
 check "its process ends with the recording" "$(is $? = 0)"
 
-# ---- who connects and says nothing keeps others out: that is told
+# ---- who takes all connections, and says a word now and then, keeps nobody out
 record "$dir/idle.db"
-python3 - $port <<'END'
-import socket, sys, time
-idle = [socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-        for i in range(64)]
-time.sleep(1)
+python3 - $port >"$dir/slow" 2>&1 <<'END' || true
+import socket, sys, threading, time, urllib.request
+address = ("127.0.0.1", int(sys.argv[1]))
+slow = []
+
+
+def connect():
+    slow.append(socket.create_connection(address))
+    slow[-1].sendall(b"POST /v1/traces HTTP/1.1\r\n")
+
+
+def trickle():
+    while True:
+        for one in slow[:]:
+            try:
+                one.sendall(b"X-Slow: yes\r\n")
+            except OSError:
+                slow.remove(one)
+                connect()
+        time.sleep(0.5)
+
+
+for i in range(64):
+    connect()
+threading.Thread(target=trickle, daemon=True).start()
+for i in range(10):
+    time.sleep(0.5)
+    request = urllib.request.Request(
+        "http://127.0.0.1:%d/v1/traces" % address[1], data=b"{}",
+        headers={"Content-Type": "application/json"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        print("answered", answer.status)
 END
+say <"$dir/slow"
+check "requests are answered though 64 send them without an end" \
+	"$(is "$(grep -c 'answered 200' "$dir/slow")" = 10)"
 wait_for grep -q 'all 64 connections for spans are taken' "$dir/said" || true
 kill -INT $recorder
 wait $recorder || true
