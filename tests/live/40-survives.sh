@@ -177,6 +177,7 @@ while [ $i -lt "$kills" ]; do
 		[ -z "$died" ] || reached="$reached $point"
 		judge $point
 	done
+	echo "# $i: $broken damaged, $forgot forgot, $wrong do not add up, $late late"
 	# It gets slow to look at.
 	if [ $((i % 55)) = 0 ] && [ $i -lt "$kills" ]; then
 		rm -f "$kept"*
