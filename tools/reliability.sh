@@ -21,10 +21,8 @@ $(uname -sr), $(nproc) CPUs. \`make check-long\` runs all of it but \`make fuzz\
 and writes this anew; one line is repeated by its command, as root, after
 \`make tests\`. "Not run yet": it was not in the logs.
 
-What fails one by one and is tried in each unit test of it has no figure here:
-operations on the disk and allocations of the store (\`FAULTS=all
-build/tests/t_store_faults\`), what inspectors may not do
-(build/tests/t_collector_inspect_confined), rights that are missing
+What is tried in each run of the tests has no figure here: what inspectors may
+not do (build/tests/t_collector_inspect_confined), rights that are missing
 (tests/live/52-privileges.sh), files made to mislead (tests/cli/37-hostile-file.sh).
 
 | promise | how it is tried | what came of it | command |
@@ -71,6 +69,7 @@ Every firing and every choice ends in one entry of the ledger ; its identities, 
 After SIGKILL the file is whole, what was committed is in it, and recording goes on in it ; SIGKILL at random instants and at named points of writing, the same file throughout ; kills kills_damaged kills_committed_intervals_lost kills_ledgers_wrong kills_intervals_missing_at_most ; SURVIVES_KILLS=500 prove tests/live/40-survives.sh
 A full disk, or one that does not answer, costs what could not be written, and no more ; a small tmpfs, a write that never comes back ; disk_intervals_missing ; DISK_STUCK=1 prove tests/live/42-disk.sh
 A call or an allocation that fails ends with a message or goes unnoticed ; each in turn, until a recording passes untouched ; faults_perf_event_open faults_bpf faults_openat faults_mmap faults_memory faults_wrong ; FAULTS=all prove tests/live/41-faults.sh
+An operation on the file or an allocation of the store that fails damages nothing, and what was committed stays ; each in turn: open, read, write, half a write, truncate, sync, lock, shared memory, delete, malloc, once or from then on ; faults_store ; FAULTS=all prove build/tests/t_store_faults
 The recorder keeps to its bounds ; 500 new processes a second asked for, 10,000 threads ; bounds_resident_kb_most bounds_descriptors_most bounds_processes bounds_threads ; BOUNDS_SECONDS=60 prove tests/live/43-bounds.sh
 One program cannot blind others ; a process makes ever new stacks, names and trace IDs beside one that does not ; flood_honest_whole_stacks_percent flood_honest_trace_ids_percent flood_stacks_refused ; prove tests/live/64-flood.sh
 It can run for weeks ; 4,999 Hz, 100 new processes a second, a reader every 10 s ; soak_seconds soak_counted soak_recorder_kb soak_recorder_kb_a_minute soak_descriptors_most soak_log_bytes_most soak_file_bytes ; SOAK_SECONDS=1800 prove tests/live/90-soak.sh

@@ -186,6 +186,7 @@ static void fail_each(struct fault what)
 		      what.is_short ? " half way" : "",
 		      what.is_held ? " once open" : "", what.code, sums.tried,
 		      sums.open, sums.batch, sums.close, sums.none);
+	print_message("# figure: faults_store %d\n", sums.tried);
 }
 
 static void each_operation_on_the_disk_may_fail(void **state)
@@ -347,6 +348,7 @@ static void let_go_where_each_may_fail(struct fault what)
 	print_message("# letting go, %s%s: %d tried, %d failed\n",
 		      fault_words[what.kind], what.stays ? " for good" : "",
 		      tried, failed);
+	print_message("# figure: faults_store %d\n", tried);
 	assert_true(failed > 0);
 }
 
