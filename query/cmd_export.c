@@ -193,6 +193,9 @@ static int check_any(const struct export *x, struct weft_err *err)
 		any = profile_any(x->report, &x->choice, PROFILE_DETAIL, err);
 	if (any)
 		return any < 0 ? any : 0;
+	if (x->choice.trace)
+		return report_no_sample(x->report, x->choice.trace,
+					x->trace_hex, err);
 	return weft_fail(err, -ENODATA, "'%s' has no sample to export%s",
 			 db_path(x->report->db),
 			 x->shape ? "" : "; detail may have been off");

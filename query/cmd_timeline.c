@@ -89,6 +89,8 @@ static int run(struct report *r, struct sequence *s,
 		rc = sequence_load(s, r, trace, opts->tid, opts->rows, err);
 	if (!rc)
 		rc = gaps_explain(s, r, trace, opts->tid, err);
+	if (!rc && s->n == 0 && trace)
+		return report_no_sample(r, trace, hex, err);
 	if (rc)
 		return rc;
 	db_release(r->db);

@@ -67,6 +67,11 @@ static void print_summary(const struct trace *t, const char *file)
 	char name[256];
 	int64_t threads = 0;
 
+	if (!t->here.count && *t->elsewhere.text) {
+		printf("trace %s: no sample of that%s\n\n", t->hex,
+		       t->elsewhere.text);
+		return;
+	}
 	if (!t->here.count && !context_is_any(&t->report.ledger)) {
 		printf("trace %s: no sample of this report has a trace ID: "
 		       "what it used nobody can say\n\n",

@@ -213,3 +213,70 @@ int report_find_trace(struct report *r, const char *id, int64_t *out,
 				 from, list, n > CANDIDATES ? ", ..." : "");
 	return 0;
 }
+
+static bool has_recording(const struct range *r, int64_t id)
+{
+	for (size_t i = 0; i < r->n_parts; i++)
+		if (r->parts[i].recording_id == id)
+			return true;
+	return false;
+}
+
+/* A row of the statement, in words. false: it is of what the report is of, so
+ * that something else has left it out. */
+static bool describe_elsewhere(const struct report *r, sqlite3_stmt *stmt,
+			       struct report_elsewhere *to)
+{
+	const int64_t recording = sqlite3_column_int64(stmt, 0);
+	const bool is_here = has_recording(&r->range, recording);
+	char raw[256], event[256], ask[320] = "";
+	size_t n = 0;
+
+	db_copy_text(stmt, 1, raw, sizeof(raw));
+	weft_sanitize(event, sizeof(event), raw, strlen(raw));
+	if (!is_here)
+		n = (size_t)snprintf(ask, sizeof(ask), " --recording %lld",
+				     (long long)recording);
+	if (strcmp(event, r->range.event) != 0)
+		snprintf(ask + n, sizeof(ask) - n, " --event %s", event);
+	else if (is_here && r->range.is_whole)
+		return false;
+	snprintf(to->text, sizeof(to->text),
+		 "; recording %lld has %s of it, of %s%s:%s",
+		 (long long)recording,
+		 FIGURE(figure_count, (double)sqlite3_column_int64(stmt, 2)),
+		 event, *ask ? "" : " at another time",
+		 *ask ? ask : " leave out --since and --until");
+	return true;
+}
+
+int report_find_elsewhere(struct report *r, int64_t trace,
+			  struct report_elsewhere *to, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(r->db, QUERY_SQL_REPORT_TRACE_ELSEWHERE, &stmt, err);
+
+	to->text[0] = '\0';
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, trace);
+	sqlite3_bind_text(stmt, 2, r->range.event, -1, SQLITE_TRANSIENT);
+	while ((rc = db_step(r->db, stmt, err)) > 0)
+		if (describe_elsewhere(r, stmt, to))
+			break;
+	sqlite3_reset(stmt);
+	return rc < 0 ? rc : 0;
+}
+
+int report_no_sample(struct report *r, int64_t trace, const char *hex,
+		     struct weft_err *err)
+{
+	struct report_elsewhere other;
+	int rc = report_find_elsewhere(r, trace, &other, err);
+
+	if (rc)
+		return rc;
+	return weft_fail(err, -ENODATA,
+			 "trace %s has no sample of that in '%s'%s", hex,
+			 db_path(r->db), other.text);
+}

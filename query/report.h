@@ -61,4 +61,19 @@ int report_check_trace(const char *id, struct weft_err *err) MUST_CHECK;
 int report_find_trace(struct report *r, const char *id, int64_t *out,
 		      char hex[33], struct weft_err *err) MUST_CHECK;
 
+/* Where the file has samples of a trace that a report has none of, and how to
+ * ask for them: words for the end of a sentence, "" if it has no others. */
+struct report_elsewhere {
+	char text[400];
+};
+
+int report_find_elsewhere(struct report *r, int64_t trace,
+			  struct report_elsewhere *to,
+			  struct weft_err *err) MUST_CHECK;
+
+/* Fail with -ENODATA since the report has no sample of a trace, and say where
+ * there are some; or as db_step(). hex: its ID. */
+int report_no_sample(struct report *r, int64_t trace, const char *hex,
+		     struct weft_err *err) MUST_CHECK;
+
 #endif

@@ -388,6 +388,9 @@ int top_finish(struct top *top, struct weft_err *err)
 				 "--by attribute` lists the values that weft "
 				 "record --shape-by told apart",
 				 db_path(top->report.db), top->value);
+	if (top->all.count == 0 && top->trace)
+		return report_no_sample(&top->report, top->trace, top->hex,
+					err);
 	if (top->all.count == 0)
 		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
 				 db_path(top->report.db),

@@ -346,12 +346,13 @@ static int load(struct trace *t, struct weft_err *err)
 		rc = span_tree_load(&t->spans, &t->report, t->id, err);
 	if (!rc)
 		rc = wall_load(&t->wall, &t->report, t->id, err);
-	if (!rc && t->here.count == 0 && !t->spans.n)
-		rc = weft_fail(err, -ENODATA,
-			       "trace %s has no sample of %s in that time",
-			       t->hex, t->report.range.event);
-	if (rc || t->here.count == 0)
+	if (rc)
 		return rc;
+	if (t->here.count == 0 && !t->spans.n)
+		return report_no_sample(&t->report, t->id, t->hex, err);
+	if (t->here.count == 0)
+		return report_find_elsewhere(&t->report, t->id, &t->elsewhere,
+					     err);
 	merge(t);
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_here);
 	t->n_told = t->max_rows && t->max_rows < t->n_rows ? t->max_rows

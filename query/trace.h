@@ -42,6 +42,7 @@ struct trace {
 	struct wall wall;
 	int64_t by_time; /* of its samples */
 	char like[256];  /* KEY = VALUE of requests like it; "": not known */
+	struct report_elsewhere elsewhere; /* of one without samples here */
 };
 
 /* Open the file and load it all; id: as report_find_trace() takes it. -ENODATA:

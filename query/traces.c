@@ -520,6 +520,9 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 
 static int nothing(const struct traces *t, struct weft_err *err)
 {
+	sqlite3_stmt *stmt;
+	int rc;
+
 	if (spans_is_filter(&t->filter))
 		return weft_fail(err, -ENODATA,
 				 t->has_spans
@@ -528,6 +531,17 @@ static int nothing(const struct traces *t, struct weft_err *err)
 					   "there is"
 					 : "'%s' has no spans to choose by: "
 					   "`weft import-spans` adds them",
+				 db_path(t->report.db));
+	rc = db_query(t->report.db, QUERY_SQL_TRACES_ANY, &stmt, err);
+	if (!rc)
+		rc = db_step(t->report.db, stmt, err);
+	if (rc < 0)
+		return rc;
+	if (rc > 0)
+		return weft_fail(err, -ENODATA,
+				 "no sample of that in '%s' carries a trace "
+				 "ID, but others do: ask with --recording all, "
+				 "of another --event or time",
 				 db_path(t->report.db));
 	return weft_fail(err, -ENODATA,
 			 "no sample of '%s' carries a trace ID; `weft "

@@ -44,3 +44,7 @@ FROM (SELECT t.samples, EXISTS (SELECT 1 FROM span s WHERE s.trace = t.id)
 
 -- name: traces_hex
 SELECT hex FROM trace WHERE id = ?1;
+
+-- name: traces_any
+-- A row, if any sample of the file carries a trace ID.
+SELECT 1 FROM trace WHERE samples > 0 LIMIT 1;

@@ -351,10 +351,18 @@ static void print_scope(const struct diff *d)
 
 static void print_slow(const struct diff *d)
 {
-	printf("slow: %s and more, %s\n", FIGURE(figure_ns, d->slow_from_ns),
-	       d->by_extent ? "from first to last sample (there are no spans: "
-			      "who has few samples looks quick)"
-			    : "by the root span");
+	const struct compare_set *set = d->compare.set;
+
+	if (set[COMPARE_FIRST].clusters + set[COMPARE_SECOND].clusters > 0)
+		printf("slow: %s and more%s, %s\n",
+		       FIGURE(figure_ns, d->slow_from_ns),
+		       set[COMPARE_FIRST].clusters > 0
+			       ? ""
+			       : ", which all requests are: none is left to "
+				 "compare them with",
+		       d->by_extent ? "from first to last sample (there are no "
+				      "spans: who has few samples looks quick)"
+				    : "by the root span");
 	if (d->unknown > 0)
 		printf("left out: %s requests without a span that tells how "
 		       "long they were\n",

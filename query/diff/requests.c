@@ -522,9 +522,7 @@ static int choose_one(struct loading *l, const struct request **one,
 		return rc;
 	*one = request_of(l, trace);
 	if (!*one)
-		return weft_fail(err, -ENODATA,
-				 "trace %s has no sample of that in '%s'",
-				 l->d->hex, db_path(r->db));
+		return report_no_sample(r, trace, l->d->hex, err);
 	for (size_t i = 0; i < t->n_rows; i++)
 		if (!rc || (!strcmp(t->rows[i].root->service, root->service) &&
 			    !strcmp(t->rows[i].root->name, root->name)))
@@ -582,9 +580,9 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 	if (!rc)
 		rc = read_all(&l, err);
 	if (!rc && one && !one->n)
-		rc = weft_fail(err, -ENODATA,
-			       "trace %s has no sample of that in '%s'", d->hex,
-			       db_path(d->reports[0].db));
+		rc = report_no_sample(&d->reports[0],
+				      l.traces.sums.rows[one - l.requests].key,
+				      d->hex, err);
 	if (!rc && (find_items(&l) || add_requests(&l, one)))
 		rc = diff_no_memory(err);
 	free(l.requests);

@@ -306,9 +306,7 @@ static int load_traces(struct flame_load *l, const struct source *s,
 			l->chosen = (int64_t)l->n_shown - 1;
 	}
 	if (trace && l->chosen < 0)
-		return weft_fail(err, -ENODATA,
-				 "trace %s has no sample of that in '%s'", hex,
-				 db_path(t->report.db));
+		return report_no_sample(&t->report, trace, hex, err);
 	return l->n_shown ? traces_describe(t, i, err) : 0;
 }
 

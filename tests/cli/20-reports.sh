@@ -92,8 +92,9 @@ lossy_detail() {
 	[ "$(json out 'round(j["rows"][0]["estimate_ns"])')" = 1714285714 ]
 }
 
-several_recordings() {
-	recording weft.db "
+# two_recordings FILE: the second has no sample that tells a trace.
+two_recordings() {
+	recording "$1" "
 	INSERT INTO recording SELECT 2, started_ns + 9e9, NULL, host, kernel, arch,
 	  cpus, weft_version, command, boot_id, detail_n, interval_ns FROM recording;
 	INSERT INTO event (id, recording_id, name, unit, requested_hz)
@@ -107,6 +108,10 @@ several_recordings() {
 	INSERT INTO stack_count VALUES (3, 3, 1, 4, 7, 7);
 	INSERT INTO stack_total SELECT event_id, process_id, stack_id, sum(count),
 	  sum(value) FROM stack_count WHERE event_id > 1 GROUP BY 1, 2, 3;"
+}
+
+several_recordings() {
+	two_recordings weft.db
 	run "$weft" top --json
 	[ "$(json out 'j["samples"]')" = 120 ]
 	[ "$(json out 'j["ended"]')" = False ]
@@ -132,6 +137,52 @@ several_recordings() {
 	expect 4
 	run "$weft" traces --recording 1 --json
 	[ "$(json out 'j["rows"][0]["samples"]')" = 16 ]
+}
+
+# A trace that a report has no sample of: it says where there are some.
+trace_elsewhere() {
+	two_recordings weft.db
+	for ask in "trace $A" "top --trace $A" "timeline --trace $A" \
+		"export --trace $A"; do
+		# shellcheck disable=SC2086
+		run "$weft" $ask
+		expect 4
+		has err "recording 1 has 16 of it, of cpu-clock: --recording 1\$"
+		[ ! -s out ]
+	done
+	for ask in "traces" "flame --trace $A" "diff --trace $A" \
+		"diff --slow 99"; do
+		# shellcheck disable=SC2086
+		run "$weft" $ask
+		expect 4
+		has err 'carries a trace ID, but others do: .*--recording all'
+	done
+	run "$weft" trace "$A" --recording 1
+	expect 0
+	run "$weft" trace "$A" --recording all
+	expect 0
+	has out '^trace .*: 16 samples'
+	run "$weft" trace "$A" --event faults
+	expect 4
+	has err 'of cpu-clock: --recording 1 --event cpu-clock$'
+	run "$weft" trace "$A" --recording 1 --until +1
+	expect 0
+	recording one.db "UPDATE sample_sealed SET interval_id = 2
+		WHERE trace = (SELECT id FROM trace WHERE hex = '$A');"
+	run "$weft" trace "$A" --until +1 one.db
+	expect 4
+	has err 'of cpu-clock at another time: leave out --since and --until$'
+	run "$weft" top --trace "$A" --pid 200 one.db
+	expect 4
+	has err "has no sample of that in 'one.db'\$"
+	# with spans there is something to print
+	sqlite3 weft.db "INSERT INTO span SELECT id, x'0000000000000001', NULL,
+		's', 'GET', 'server', 1699999995000000000, 1699999996000000000,
+		'ok', '{}' FROM trace WHERE hex = '$A';"
+	run "$weft" trace "$A"
+	expect 0
+	has out 'no sample of that; recording 1 has 16 of it, .*--recording 1$'
+	lacks out 'may have used|nobody can say'
 }
 
 # Two processes of a name, one of a kernel thread, and several reasons.
@@ -646,6 +697,8 @@ it "--pid keeps to one process" pid_filter
 it "--since and --until snap to intervals" time_range
 it "estimates make up for detail that was lost" lossy_detail
 it "several recordings and events keep apart" several_recordings
+it "says where a trace has samples, if not in what was asked for" \
+	trace_elsewhere
 it "of blocks, shares are of their time" blocks_by_time
 it "loss and top say which stacks are whole, and why others are not" ends
 it "loss explains every word that is stored" words

@@ -126,6 +126,15 @@ slowest() {
 	run "$weft" diff a.db --slow 85
 	has out '^slow: 400 samples of 100 requests, 0 of them without'
 	has out 'REST USE  SLOW USE'
+	# of requests with one sample each none is slower than the others
+	changed b.db "DELETE FROM trace WHERE id > 9;
+		UPDATE trace SET last_ns = first_ns;
+		DELETE FROM sample_sealed WHERE id NOT IN (SELECT min(id)
+		 FROM sample_sealed WHERE trace <= 9 GROUP BY trace);"
+	run "$weft" diff b.db --slow 99
+	expect 0
+	has out '^slow: .*, which all requests are: none is left to compare'
+	has out 'no samples on one side'
 	# spans tell better: request 1 was the longest
 	changed a.db "INSERT INTO span SELECT id, x'0000000000000001', NULL, 's',
 		'GET', 'server', first_ns + 1699999995000000000,
