@@ -100,6 +100,15 @@ static int set_cgroup(struct probe *p, int cgroup_fd, struct weft_err *err)
 	return 0;
 }
 
+/* Where libbpf's own look at whether arrays can be mapped fails, it takes the
+ * kernel for one that cannot, maps no variables, and succeeds. */
+static int load(struct weft_bpf *skel)
+{
+	int rc = weft_bpf__load(skel);
+
+	return rc || (skel->rodata && skel->bss) ? rc : -ENOMEM;
+}
+
 int probe_open(struct probe **out, const struct probe_opts *opts,
 	       struct weft_err *err)
 {
@@ -141,7 +150,7 @@ int probe_open(struct probe **out, const struct probe_opts *opts,
 	if (!rc)
 		rc = make_buffers(p);
 	if (!rc)
-		rc = weft_bpf__load(p->skel);
+		rc = load(p->skel);
 	if (rc) {
 		rc = fail_load(rc, err);
 		goto fail;

@@ -134,6 +134,8 @@ static int load(struct measures *m, struct one *one, struct probe *probe,
 		rc = size_maps(m, one);
 	if (!rc)
 		rc = measure_bpf__load(one->skel);
+	if (!rc && !one->skel->bss)
+		rc = -ENOMEM; /* as in load() of probe.c */
 	if (rc)
 		return weft_fail(
 			err, rc,
