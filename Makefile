@@ -187,7 +187,7 @@ check-user: all known $(UNIT) $(FUZZ)
 # beside it, and recordings (as root) of programs that are built without.
 TSAN := $(B)/san-thread
 TSAN_UNIT := $(patsubst %,$(TSAN)/tests/t_collector_%,inspect inspect_fails \
-	inspect_turns jit receiver)
+	inspect_turns jit receiver) $(TSAN)/tests/t_query_conveyor
 check-tsan:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) $(JOBS) --no-print-directory all known

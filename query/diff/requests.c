@@ -8,7 +8,8 @@
  *
  * There are millions of samples, and what each refers to lies anywhere: what
  * takes the time is to wait for memory. So samples are taken a batch at a time,
- * and what a batch will touch is asked for before it is touched.
+ * and what a batch will touch is asked for before it is touched; and while they
+ * are, the next are read.
  */
 #include <errno.h>
 #include <math.h>
@@ -16,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/conveyor.h"
 #include "query/diff/diff.h"
 #include "query/traces.h"
 
@@ -41,11 +43,15 @@ struct sorted {
 	float weight;
 };
 
-/* A row of the file, while its batch is read. */
+/* A row of the file. */
 struct row {
-	int64_t trace, stack_id;
-	struct tally tally;
-	uint32_t request, stack; /* request NOBODY: it does not count */
+	int64_t trace, stack_id, interval_id;
+	double weight, value;
+};
+
+/* The same while its batch is taken; request NOBODY: it does not count. */
+struct place {
+	uint32_t request, stack;
 };
 
 struct request {
@@ -76,9 +82,7 @@ struct loading {
 	struct request *requests; /* owned; parallel to traces.sums.rows */
 	struct sample *samples;   /* owned; in the order of the file */
 	size_t n_samples, samples_room;
-	struct sorted *sorted; /* owned; of one request after the other */
-	struct row batch[BATCH];
-	size_t n_batch;
+	struct sorted *sorted;    /* owned; of one request after the other */
 	struct sums ids;          /* keys: the ids of stacks */
 	struct stack *stacks;     /* owned; parallel */
 	struct stack_sums *tally; /* the same */
@@ -195,89 +199,116 @@ static int make_samples_room(struct loading *l)
 	return 0;
 }
 
-/* Take the batch. Returns 0 or -ENOMEM. */
-static int take_batch(struct loading *l)
+/* What a row counts, at its place. */
+static void add_row(struct loading *l, const struct row *row,
+		    const struct place *at)
 {
+	struct tally tally = diff_weighed(
+		l->d, ledger_sample(&l->d->reports[0].ledger, row->interval_id,
+				    row->weight, row->value));
+
+	l->samples[l->n_samples++] =
+		(struct sample){ at->request, at->stack, (float)tally.weight };
+	tally_add(&l->tally[at->stack].side[l->requests[at->request].side],
+		  &tally);
+}
+
+/* Take at most BATCH rows. Returns 0 or -ENOMEM. */
+static int take_batch(struct loading *l, const struct row *rows, size_t n)
+{
+	struct place at[BATCH];
+
 	if (make_samples_room(l))
 		return -ENOMEM;
-	for (size_t i = 0; i < l->n_batch; i++)
-		ask_for_request(l, l->batch[i].trace);
-	for (size_t i = 0; i < l->n_batch; i++) {
-		struct row *row = &l->batch[i];
-		struct request *to = request_of(l, row->trace);
+	for (size_t i = 0; i < n; i++)
+		ask_for_ids(l, &rows[i]);
+	for (size_t i = 0; i < n; i++)
+		ask_for_request(l, rows[i].trace);
+	for (size_t i = 0; i < n; i++) {
+		struct request *to = request_of(l, rows[i].trace);
 
-		row->request = NOBODY;
+		at[i].request = NOBODY;
 		if (!to || to->side == NOWHERE)
 			continue;
-		row->request = (uint32_t)(to - l->requests);
-		if (index_stack(l, row->stack_id, &row->stack))
+		at[i].request = (uint32_t)(to - l->requests);
+		if (index_stack(l, rows[i].stack_id, &at[i].stack))
 			return -ENOMEM;
 		to->n++;
-		__builtin_prefetch(&l->tally[row->stack].side[to->side], 1);
+		__builtin_prefetch(&l->tally[at[i].stack].side[to->side], 1);
 	}
-	for (size_t i = 0; i < l->n_batch; i++) {
-		const struct row *row = &l->batch[i];
-
-		if (row->request == NOBODY)
-			continue;
-		l->samples[l->n_samples++] =
-			(struct sample){ row->request, row->stack,
-					 (float)row->tally.weight };
-		tally_add(&l->tally[row->stack]
-				   .side[l->requests[row->request].side],
-			  &row->tally);
-	}
-	l->n_batch = 0;
+	for (size_t i = 0; i < n; i++)
+		if (at[i].request != NOBODY)
+			add_row(l, &rows[i], &at[i]);
 	return 0;
 }
 
-static int read_samples(struct loading *l, size_t part, enum query_sql id,
-			struct weft_err *err)
+/* As conveyor_take, while the next rows are read. */
+static int take_rows(void *ctx, const void *rows, size_t n)
+{
+	const struct row *row = rows;
+	struct loading *l = ctx;
+	int rc = 0;
+
+	for (size_t i = 0; i < n && !rc; i += BATCH)
+		rc = take_batch(l, row + i, n - i < BATCH ? n - i : BATCH);
+	return rc;
+}
+
+static int read_samples(struct loading *l, struct conveyor *to, size_t part,
+			enum query_sql id, struct weft_err *err)
 {
 	const struct report *r = &l->d->reports[0];
+	const bool has_factors = r->ledger.n_factors;
 	sqlite3_stmt *stmt;
 	int rc = report_query(r, part, l->d->pid, id, &stmt, err);
 
 	if (rc)
 		return rc;
 	while ((rc = db_step(r->db, stmt, err)) > 0) {
-		struct row *row = &l->batch[l->n_batch++];
+		struct row *row = conveyor_next(to);
 
+		if (!row)
+			return 0; /* conveyor_end() says why */
 		row->trace = sqlite3_column_int64(stmt, 0);
 		row->stack_id = sqlite3_column_int64(stmt, 1);
-		ask_for_ids(l, row);
-		row->tally = diff_weighed(
-			l->d,
-			ledger_sample(&r->ledger,
-				      r->ledger.n_factors
-					      ? sqlite3_column_int64(stmt, 4)
-					      : 0,
-				      sqlite3_column_double(stmt, 2),
-				      (double)sqlite3_column_int64(stmt, 3)));
-		if (l->n_batch == BATCH && take_batch(l))
-			return diff_no_memory(err);
+		row->weight = sqlite3_column_double(stmt, 2);
+		row->value = (double)sqlite3_column_int64(stmt, 3);
+		row->interval_id =
+			has_factors ? sqlite3_column_int64(stmt, 4) : 0;
 	}
-	return !rc && take_batch(l) ? diff_no_memory(err) : rc;
+	return rc;
+}
+
+static int read_parts(struct loading *l, struct conveyor *to,
+		      struct weft_err *err)
+{
+	struct diff *d = l->d;
+	const bool is_all = d->reports[0].range.is_all && !d->pid;
+	const enum query_sql one_by_one =
+		d->pid ? QUERY_SQL_DIFF_SAMPLES_OF_PID : QUERY_SQL_DIFF_SAMPLES;
+	int rc = 0;
+
+	if (is_all)
+		rc = read_samples(l, to, 0, QUERY_SQL_DIFF_SAMPLES_ALL, err);
+	for (size_t i = 0; !rc && i < d->reports[0].range.n_parts; i++) {
+		if (!is_all)
+			rc = read_samples(l, to, i, one_by_one, err);
+		if (!rc && d->by_time)
+			rc = read_samples(l, to, i,
+					  QUERY_SQL_DIFF_SAMPLES_BY_TIME, err);
+	}
+	return rc;
 }
 
 static int read_all(struct loading *l, struct weft_err *err)
 {
-	struct diff *d = l->d;
-	const bool is_all = d->reports[0].range.is_all && !d->pid;
-	int rc = is_all ? read_samples(l, 0, QUERY_SQL_DIFF_SAMPLES_ALL, err)
-			: 0;
+	struct conveyor *to;
+	int rc;
 
-	for (size_t i = 0; !rc && i < d->reports[0].range.n_parts; i++) {
-		if (!is_all)
-			rc = read_samples(l, i,
-					  d->pid ? QUERY_SQL_DIFF_SAMPLES_OF_PID
-						 : QUERY_SQL_DIFF_SAMPLES,
-					  err);
-		if (!rc && d->by_time)
-			rc = read_samples(l, i, QUERY_SQL_DIFF_SAMPLES_BY_TIME,
-					  err);
-	}
-	return rc;
+	if (conveyor_begin(&to, sizeof(struct row), take_rows, l))
+		return diff_no_memory(err);
+	rc = read_parts(l, to, err);
+	return conveyor_end(to) && !rc ? diff_no_memory(err) : rc;
 }
 
 /* What each stack adds to: found once all are known, since what
