@@ -64,11 +64,16 @@ static int load_here(struct trace *t, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		row.stack_id = sqlite3_column_int64(stmt, 0);
-		rc = stacks_need(t->stacks, t->report.db, row.stack_id, err);
-		if (rc)
-			return rc;
-		row.text = stacks_text_key(t->stacks, row.stack_id);
+		/* Those of a stack, one an interval, follow each other. */
+		if (!row.text ||
+		    row.stack_id != sqlite3_column_int64(stmt, 0)) {
+			row.stack_id = sqlite3_column_int64(stmt, 0);
+			rc = stacks_need(t->stacks, t->report.db, row.stack_id,
+					 err);
+			if (rc)
+				return rc;
+			row.text = stacks_text_key(t->stacks, row.stack_id);
+		}
 		row.here = ledger_tally(&t->report.ledger, stmt, 1);
 		tally_add(&t->here, &row.here);
 		grown = t->rows;
