@@ -306,7 +306,7 @@ static int try_link(struct elf_debug *out, const struct elf_file *file,
 }
 
 int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
-			int root, const char *path)
+			int root, const char *path, char **passed)
 {
 	static const char *const places[][2] = { { "", "" },
 						 { "", "/.debug" },
@@ -317,6 +317,8 @@ int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
 	int rc;
 
 	*out = (struct elf_debug){ .file.fd = -1 };
+	if (passed)
+		*passed = NULL;
 	if (!end)
 		return -ENOENT;
 	rc = read_link(file, &link);
@@ -330,11 +332,18 @@ int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
 			 (int)(end - path), path, places[i][1], link.name);
 		tried = try_link(out, file, root, name, &link);
 		if (!tried)
-			return 0;
-		if (tried != -ENOENT)
-			rc = tried;
+			break;
+		if (tried == -ENOENT || rc != -ENOENT)
+			continue;
+		rc = tried;
+		if (passed)
+			*passed = strdup(name);
 	}
-	return rc;
+	if (out->file.elf && passed) {
+		free(*passed);
+		*passed = NULL;
+	}
+	return out->file.elf ? 0 : rc;
 }
 
 /* ---- .gnu_debugaltlink: what dwz moved out of several files */

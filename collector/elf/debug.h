@@ -48,9 +48,12 @@ int elf_debug_find_id(struct elf_debug *out, const struct elf_file *file,
 		      int root) MUST_CHECK;
 
 /* Open what .gnu_debuglink names: beside path, the mapped file's in that
- * root, in .debug beside it, or in the tree under /usr/lib/debug. */
+ * root, in .debug beside it, or in the tree under /usr/lib/debug. Where it
+ * fails, and not with -ENOENT, passed is the path in the root of the first that
+ * is there and cannot be used (NULL: it has none, or there is no memory), which
+ * the caller frees. passed may be NULL. */
 int elf_debug_find_link(struct elf_debug *out, const struct elf_file *file,
-			int root, const char *path) MUST_CHECK;
+			int root, const char *path, char **passed) MUST_CHECK;
 
 /*
  * Open what .gnu_debugaltlink of a file with DWARF names: the file for the

@@ -219,10 +219,20 @@ static void tell_others(struct inspect *in, const struct job *job,
 	for (size_t i = 0; i < job->request->n_places; i++) {
 		const struct wire_other *other = &answer->of_names.other[i];
 
-		if (other->is_there)
-			in->on_other(in->other_ctx, i, other->build_id,
-				     other->build_id_size);
+		if (other->error)
+			in->on_other(in->other_ctx,
+				     &(struct inspect_other){
+					     .place = i,
+					     .error = other->error,
+					     .build_id = other->build_id,
+					     .build_id_size =
+						     other->build_id_size });
 	}
+	if (job->request->n_places && answer->linked)
+		in->on_other(in->other_ctx,
+			     &(struct inspect_other){
+				     .linked = answer->linked,
+				     .error = answer->of_names.linked_error });
 }
 
 static void on_over(void *ctx, struct job *job,

@@ -203,14 +203,22 @@ struct inspect_name {
 			     address; 0: no entry covers it, or not JIT */
 };
 
+/* What was there and is not used; borrowed for the call. */
+struct inspect_other {
+	size_t place;       /* an index */
+	const char *linked; /* NULL: it lies at that place; else it has this
+			       path in its root, by .gnu_debuglink */
+	int error;          /* negative errno: why; -ESTALE: another file */
+	const uint8_t *build_id; /* of a place's other file, size 0: it has
+				    none */
+	size_t build_id_size;
+};
+
 /*
- * Hear of files that lie at places where another was asked for, by its build
- * ID: place, an index, holds one with this build ID, size 0: none. Before the
- * names are told; maybe more than once. At most one fn; call before anything
- * is asked.
+ * Hear of what lies at places of files and is not used. Before the names are
+ * told; maybe more than once. At most one fn; call before anything is asked.
  */
-typedef void inspect_other_fn(void *ctx, size_t place, const uint8_t *build_id,
-			      size_t size);
+typedef void inspect_other_fn(void *ctx, const struct inspect_other *other);
 void inspect_on_other(struct inspect *in, inspect_other_fn *fn, void *ctx);
 
 typedef void inspect_names_fn(void *ctx, enum inspect_status status,

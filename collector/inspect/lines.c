@@ -171,7 +171,7 @@ static bool try_debug_files(void *ctx, int root)
 			 root) ||
 	       try_debug(s, &debug,
 			 elf_debug_find_link(&debug, s->file, root,
-					     s->request->path),
+					     s->request->path, NULL),
 			 root);
 }
 

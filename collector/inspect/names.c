@@ -117,41 +117,59 @@ struct search {
 	struct symbols *symbols;
 	const struct elf_file *file;
 	const char *path;
+	struct reply *reply; /* NULL: what is passed over does not matter */
 };
+
+/* Say why what a debug link names is not used. Consumes passed. */
+static void tell_linked(struct reply *reply, int rc, char *passed)
+{
+	struct wire_names *own = &reply->own.names;
+
+	if (passed && own->linked == WIRE_NO_STRING &&
+	    !reply_add_string(reply, passed, strlen(passed), &own->linked))
+		own->linked_error = rc;
+	free(passed);
+}
 
 static bool add_from_root(void *ctx, int root)
 {
 	const struct search *s = ctx;
+	char *passed = NULL;
 	struct elf_debug debug;
+	int rc;
 
-	return add_from(s->symbols, &debug,
-			elf_debug_find_id(&debug, s->file, root),
-			WIRE_SOURCE_BUILD_ID) ||
-	       add_from(s->symbols, &debug,
-			elf_debug_find_link(&debug, s->file, root, s->path),
-			WIRE_SOURCE_DEBUGLINK);
+	if (add_from(s->symbols, &debug,
+		     elf_debug_find_id(&debug, s->file, root),
+		     WIRE_SOURCE_BUILD_ID))
+		return true;
+	rc = elf_debug_find_link(&debug, s->file, root, s->path,
+				 s->reply ? &passed : NULL);
+	if (rc && s->reply)
+		tell_linked(s->reply, rc, passed);
+	return add_from(s->symbols, &debug, rc, WIRE_SOURCE_DEBUGLINK);
 }
 
 static void add_debug_file(struct symbols *symbols, const struct elf_file *file,
-			   const struct request *request,
-			   struct wire_other *others)
+			   const struct request *request, struct reply *reply)
 {
-	struct search search = { symbols, file, request->path };
+	struct search search = { symbols, file, request->path,
+				 request->head->n_places ? reply : NULL };
 	struct elf_debug debug;
 
 	for (uint32_t i = 1; i < request->head->n_places; i++) {
 		if (add_from(symbols, &debug,
-			     places_open_debug(&debug, request, i, others),
+			     places_open_debug(&debug, request, i,
+					       reply->own.names.other),
 			     WIRE_SOURCE_BUILD_ID))
 			return;
 	}
 	(void)inspect_try_roots(request, add_from_root, &search);
 }
 
-/* Others: as for places_find(). */
+/* The reply is told what is passed over. */
 static bool find(struct kept *entry, const struct elf_file *file,
 		 const struct request *request, uint64_t offset,
-		 struct wire_other *others, struct symbol_name *out)
+		 struct reply *reply, struct symbol_name *out)
 {
 	struct symbols *symbols = entry->parsed;
 	struct elf_debug debug;
@@ -168,7 +186,7 @@ static bool find(struct kept *entry, const struct elf_file *file,
 			entry->stage = STAGE_DEBUG_FILE;
 			/* The vDSO has none. */
 			if (file->fd >= 0)
-				add_debug_file(symbols, file, request, others);
+				add_debug_file(symbols, file, request, reply);
 			break;
 		case STAGE_DEBUG_FILE:
 			return false;
@@ -273,6 +291,7 @@ enum inspect_status inspect_op_names(const struct request *request,
 	int rc;
 
 	reply->own_size = sizeof(*own);
+	own->linked = WIRE_NO_STRING;
 	/* The vDSO's key has inode 0, as no file has. */
 	rc = is_vdso ? inspect_open_vdso(&file)
 		     : places_find(&file, request, own->other);
@@ -284,9 +303,9 @@ enum inspect_status inspect_op_names(const struct request *request,
 	rc = load_symbols(&file, &entry);
 	for (uint32_t i = 0; i < request->head->n_offsets && !rc; i++) {
 		struct symbol_name name;
-		bool is_found = has_offsets &&
-				find(entry, &file, request, request->offsets[i],
-				     own->other, &name);
+		bool is_found =
+			has_offsets && find(entry, &file, request,
+					    request->offsets[i], reply, &name);
 
 		/* What a debug file itself has is what it was asked for. */
 		if (is_found && request->head->is_debug &&
@@ -296,6 +315,8 @@ enum inspect_status inspect_op_names(const struct request *request,
 	}
 	if (!rc)
 		tell_loss(own, entry->parsed);
+	else
+		own->linked = WIRE_NO_STRING; /* strings go */
 	elf_file_close(&file);
 	return inspect_to_status(rc);
 }

@@ -37,7 +37,7 @@ static bool has_build_id(const struct elf_file *file,
 			 const struct wire_request *head, bool is_debug,
 			 struct wire_other *other)
 {
-	struct wire_other found = { .is_there = true };
+	struct wire_other found = { 0 };
 
 	found.build_id_size =
 		is_debug ? elf_file_build_id_section(file, found.build_id)
@@ -96,6 +96,13 @@ static bool is_proven(const struct elf_file *file,
 		file->key.dev == makedev(head->dev_major, head->dev_minor));
 }
 
+/* Say why what lies at a place is not used; others may be NULL. */
+static void pass_over(struct wire_other *others, uint32_t i, int rc)
+{
+	if (others && rc != -ENOENT && rc != -ENOMEM)
+		others[i].error = rc;
+}
+
 int places_find(struct elf_file *file, const struct request *request,
 		struct wire_other *others)
 {
@@ -104,10 +111,13 @@ int places_find(struct elf_file *file, const struct request *request,
 	if (!request->head->n_places)
 		return elf_file_find(file, request->head, request->path);
 	rc = open_place(file, &request->places[0]);
-	if (rc || is_proven(file, request->head, others))
-		return rc;
-	elf_file_close(file);
-	return -ESTALE;
+	if (!rc && !is_proven(file, request->head, others)) {
+		elf_file_close(file);
+		rc = -ESTALE;
+	}
+	if (rc)
+		pass_over(others, 0, rc);
+	return rc;
 }
 
 int places_open_debug(struct elf_debug *debug, const struct request *request,
@@ -117,17 +127,16 @@ int places_open_debug(struct elf_debug *debug, const struct request *request,
 
 	*debug = (struct elf_debug){ .file.fd = -1 };
 	rc = open_place(&debug->file, &request->places[i]);
-	if (rc)
-		return rc;
-	if (has_build_id(&debug->file, request->head, true,
-			 others ? &others[i] : NULL)) {
+	if (!rc && !has_build_id(&debug->file, request->head, true,
+				 others ? &others[i] : NULL))
+		rc = -ESTALE;
+	if (!rc) {
 		debug->path = strdup(request->places[i].path);
 		if (debug->path)
 			return 0;
 		rc = -ENOMEM;
-	} else {
-		rc = -ESTALE;
 	}
+	pass_over(others, i, rc);
 	elf_debug_close(debug);
 	return rc;
 }

@@ -9,8 +9,8 @@
 /*
  * Open the file that a request is about: its first place, if it has any, else
  * as elf_file_find() does; which returns what. Close with elf_file_close().
- * If another file lies at the place, the place's entry in others says so
- * (INSPECT_PLACES_MAX of them; NULL: it does not matter).
+ * If something lies at the place and cannot be used, the place's entry in
+ * others says so (INSPECT_PLACES_MAX of them; NULL: it does not matter).
  */
 int places_find(struct elf_file *file, const struct request *request,
 		struct wire_other *others) MUST_CHECK;

@@ -193,6 +193,11 @@ static bool take_names(struct inspect_answer *out, const struct parts *parts)
 	return true;
 }
 
+static bool is_errno(int32_t error)
+{
+	return error <= 0 && error >= -4095;
+}
+
 static bool take_of_names(struct inspect_answer *out, const struct parts *parts)
 {
 	struct wire_names *own = &out->of_names;
@@ -201,11 +206,13 @@ static bool take_of_names(struct inspect_answer *out, const struct parts *parts)
 	if (own->loss >= WIRE_LOSS_COUNT || own->source >= WIRE_SOURCE_COUNT)
 		return false;
 	for (size_t i = 0; i < INSPECT_PLACES_MAX; i++) {
-		if (own->other[i].build_id_size >
-		    sizeof(own->other[i].build_id))
+		if (!is_errno(own->other[i].error) ||
+		    own->other[i].build_id_size >
+			    sizeof(own->other[i].build_id))
 			return false;
 	}
-	return true;
+	return is_errno(own->linked_error) &&
+	       take_optional(parts, own->linked, &out->linked);
 }
 
 /* No piece leads out of what a file, or memory, can be. */

@@ -14,6 +14,7 @@ struct inspect_answer {
 	struct inspect_context context;   /* WIRE_CONTEXT, WIRE_RECORDS */
 	const struct inspect_name *names; /* WIRE_NAMES, WIRE_PERF_MAP */
 	struct wire_names of_names;       /* WIRE_NAMES */
+	const char *linked;               /* WIRE_NAMES; of of_names, or NULL */
 	struct wire_perf_map perf_map;    /* WIRE_PERF_MAP */
 	const struct inspect_segment *segments; /* WIRE_SEGMENTS */
 	const struct inspect_level *levels;     /* WIRE_LINES */

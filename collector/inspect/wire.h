@@ -149,12 +149,12 @@ enum wire_loss {
 	WIRE_LOSS_COUNT
 };
 
-/* What lies at a place, if it is not the file with that build ID. */
+/* What lies at a place and is not used. */
 struct wire_other {
-	uint8_t is_there;
-	uint8_t build_id_size; /* 0: it has none */
+	int32_t error; /* negative errno: why; 0: nothing such is there */
+	uint8_t build_id_size; /* with -ESTALE; 0: it has none */
 	uint8_t build_id[INSPECT_BUILD_ID_MAX];
-	uint8_t pad[2];
+	uint8_t pad[3];
 };
 
 /* Of names: what is lost, as it is known by then; what was in the way. */
@@ -163,6 +163,10 @@ struct wire_names {
 	uint32_t source;  /* enum wire_source, that it is lost of */
 	uint64_t skipped; /* functions whose names are lost */
 	struct wire_other other[INSPECT_PLACES_MAX];
+	/* The same of what .gnu_debuglink names, where that path is told, in
+	 * the first place's root; WIRE_NO_STRING: it is not. */
+	int32_t linked_error;
+	uint32_t linked;
 };
 
 /* Of a perf map, so far: lines that are not what they should be, and what is

@@ -17,7 +17,6 @@
 
 enum {
 	BUILD_ID_PATH_MAX = 64 + 2 * INSPECT_BUILD_ID_MAX,
-	TRIES_MAX = 12,
 	TROUBLES_MAX = 16, /* each told of; the rest are counted */
 };
 
@@ -51,7 +50,7 @@ struct search {
 	struct inspect_file file; /* without places */
 	char build_id[BUILD_ID_PATH_MAX];
 	char debug[2][BUILD_ID_PATH_MAX];
-	struct try try[TRIES_MAX];
+	struct try try[SYMBOLIZE_TRIES_MAX];
 	size_t n;
 	struct inspect_place debug_files[INSPECT_PLACES_MAX - 1];
 	size_t n_debug_files;
@@ -69,26 +68,25 @@ struct group {
 
 /* ---- what is said */
 
-/* The path of a place as a person would write it; owned by who asks, NULL: no
+/* A path in a root as a person would write it; owned by who asks, NULL: no
  * memory. */
-static char *join(const struct inspect_place *place)
+static char *join(const char *root, const char *path)
 {
-	char *path;
+	char *whole;
 
-	return asprintf(&path, "%s%s",
-			strcmp(place->root, "/") ? place->root : "",
-			place->path) < 0
+	return asprintf(&whole, "%s%s", strcmp(root, "/") ? root : "", path) < 0
 		       ? NULL
-		       : path;
+		       : whole;
 }
 
-static void on_other(void *ctx, size_t place, const uint8_t *build_id,
-		     size_t size)
+static void on_other(void *ctx, const struct inspect_other *what)
 {
 	struct asker *a = ctx;
 	struct symbolize_binary *b = a->binary;
 	struct symbolize_other *other = &b->others[b->n_others];
-	char *path = join(&a->places[place]);
+	const struct inspect_place *place = &a->places[what->place];
+	char *path =
+		join(place->root, what->linked ? what->linked : place->path);
 
 	/* A debug file may be come upon from several places. */
 	for (size_t i = 0; i < b->n_others && path; i++) {
@@ -102,8 +100,10 @@ static void on_other(void *ctx, size_t place, const uint8_t *build_id,
 		return;
 	}
 	other->path = path;
-	for (size_t i = 0; i < size; i++)
-		snprintf(other->build_id + 2 * i, 3, "%02x", build_id[i]);
+	other->error = what->error;
+	other->is_linked = what->linked;
+	for (size_t i = 0; i < what->build_id_size; i++)
+		snprintf(other->build_id + 2 * i, 3, "%02x", what->build_id[i]);
 	b->n_others++;
 }
 
@@ -310,7 +310,7 @@ static int ask_place(struct asker *a, struct symbolize_binary *b,
 static void add_try(struct search *s, const char *root, const char *path,
 		    bool is_debug, bool is_vouched)
 {
-	if (root && path && s->n < TRIES_MAX)
+	if (root && path && s->n < SYMBOLIZE_TRIES_MAX)
 		s->try[s->n++] =
 			(struct try){ { root, path }, is_debug, is_vouched };
 }
@@ -420,7 +420,7 @@ static void judge(const struct asker *a, struct symbolize_binary *b,
 		break;
 	}
 	if (!b->refused)
-		b->refused = join(&t->place);
+		b->refused = join(t->place.root, t->place.path);
 }
 
 static int ask_binary(struct asker *a, struct symbolize_binary *b)

@@ -65,14 +65,18 @@ enum {
 	SYMBOLIZE_SOURCES_MAX = 8
 };
 
-/* A file that is there in place of the one that is wanted. */
+/* What is there in place of the file that is wanted, and not used. */
 struct symbolize_other {
-	char *path;                                  /* owned */
+	char *path;     /* owned */
+	int error;      /* of struct inspect_other */
+	bool is_linked; /* by .gnu_debuglink */
 	char build_id[2 * INSPECT_BUILD_ID_MAX + 1]; /* "": it has none */
 };
 
 enum {
-	SYMBOLIZE_OTHERS_MAX = 12
+	SYMBOLIZE_TRIES_MAX = 12, /* places where it is looked for */
+	/* Each, and what a debug link there names. */
+	SYMBOLIZE_OTHERS_MAX = 2 * SYMBOLIZE_TRIES_MAX
 };
 
 struct symbolize_binary {

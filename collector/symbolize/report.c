@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,16 @@ static const char *const state_words[] = {
 	[STATE_VOUCHED] = "vouched", [STATE_PROVEN] = "proven",
 };
 
+enum {
+	OTHERS_TOLD_MAX = 64 /* in a report for people; the rest are counted */
+};
+
+/* Where nothing better is to be had, what was passed over does not matter. */
+static bool tells_others(const struct symbolize_binary *b)
+{
+	return !symbolize_is_settled(b);
+}
+
 struct symbolize_totals symbolize_totals(const struct symbolize_list *list)
 {
 	struct symbolize_totals t = { 0 };
@@ -23,7 +34,7 @@ struct symbolize_totals symbolize_totals(const struct symbolize_list *list)
 		t.named_before += b->named_before;
 		t.named += b->named;
 		t.renamed += b->renamed;
-		t.others += b->n_others;
+		t.others += tells_others(b) ? b->n_others : 0;
 	}
 	return t;
 }
@@ -75,19 +86,63 @@ static void print_sources(const struct symbolize_binary *b)
 	printf("  %-24s  ", text);
 }
 
-/* What was there and is another file, where names are still missing. */
-static void print_others(const struct symbolize_binary *b)
+/* Why a file is not used, as what follows its path; until the next call. */
+static const char *say_why_not(const struct symbolize_binary *b,
+			       const struct symbolize_other *other)
 {
-	for (size_t i = 0; i < b->n_others; i++) {
-		const struct symbolize_other *other = &b->others[i];
+	static char text[160];
 
-		printf("%52s%s is another file: ", "", safe(other->path));
-		if (*other->build_id)
-			printf("its build ID is %s", other->build_id);
-		else
-			printf("it has no build ID");
-		printf(", not %s\n", safe(b->build_id));
+	switch (-other->error) {
+	case ESTALE:
+		if (other->is_linked)
+			return "is another file: its build ID, or else its CRC, is not what was linked";
+		if (!b->build_id)
+			return "is another file: its inode is not what was recorded, and there was no build ID";
+		snprintf(text, sizeof(text), "is another file: %s%s, not %.64s",
+			 *other->build_id ? "its build ID is "
+					  : "it has no build ID",
+			 other->build_id, safe(b->build_id));
+		return text;
+	case EINVAL:
+		return "is no regular file";
+	case ELOOP:
+		return "leads through too many symbolic links";
+	case ENOEXEC:
+		return "is empty, or no ELF file";
+	case EFBIG:
+		return "is larger than is read to check its CRC";
+	case EACCES:
+	case EPERM:
+		return "may not be read";
+	default:
+		return strerror(-other->error);
 	}
+}
+
+/* What was there and is not used, where names are missing or could be better:
+ * at most so many more. Returns how many. */
+static size_t print_others(const struct symbolize_binary *b, size_t most)
+{
+	size_t n = b->n_others < most ? b->n_others : most;
+
+	if (!tells_others(b))
+		return 0;
+	for (size_t i = 0; i < n; i++) {
+		printf("%52s%s ", "", safe(b->others[i].path));
+		printf("%s\n", say_why_not(b, &b->others[i]));
+	}
+	return n;
+}
+
+static void print_next(const struct symbolize_totals *t, size_t told)
+{
+	if (t->others > told)
+		printf("\n%zu more files were not used; --json lists them\n",
+		       t->others - told);
+	if (t->others)
+		printf("\nWhat is used is a regular file in ELF that this user may read, with the build\n"
+		       "ID that was recorded: put it in its place, or --symfs, --debug-dir and\n"
+		       "--debuginfod look elsewhere.\n");
 }
 
 void symbolize_print(const struct symbolize_list *list,
@@ -95,6 +150,7 @@ void symbolize_print(const struct symbolize_list *list,
 {
 	struct symbolize_totals t = symbolize_totals(list);
 	bool has_title = false;
+	size_t told = 0;
 
 	printf("%zu of %zu frames in files were named, %zu are now",
 	       t.named_before, t.frames, t.named_before + t.named);
@@ -116,9 +172,9 @@ void symbolize_print(const struct symbolize_list *list,
 		printf("%s", safe(b->path));
 		print_note(b);
 		putchar('\n');
-		if (b->named_before + b->named < b->frames)
-			print_others(b);
+		told += print_others(b, OTHERS_TOLD_MAX - told);
 	}
+	print_next(&t, told);
 }
 
 /*
@@ -170,6 +226,8 @@ static void json_binary(const struct symbolize_binary *b)
 		printf(", \"build_id\": ");
 		json_text(*b->others[i].build_id ? b->others[i].build_id
 						 : NULL);
+		printf(", \"why\": ");
+		json_text(say_why_not(b, &b->others[i]));
 		putchar('}');
 	}
 	printf("], \"sources\": {");

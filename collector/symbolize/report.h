@@ -8,7 +8,7 @@
 
 struct symbolize_totals {
 	size_t frames, named_before, named, renamed;
-	size_t others; /* files in place of those that are wanted */
+	size_t others; /* files that are not used, where that matters */
 };
 
 struct symbolize_totals symbolize_totals(const struct symbolize_list *list);

@@ -86,10 +86,9 @@ static void say_why(const struct symbolize_list *list,
 	else
 		weft_log(
 			WEFT_WARN,
-			"nothing more could be named from what is here: %zu %s there, by %s build ID not what was recorded; %s",
+			"nothing more could be named from what is here: %zu %s there and not used, the report says why; %s",
 			totals->others,
-			totals->others == 1 ? "file is" : "files are",
-			totals->others == 1 ? "its" : "their", next);
+			totals->others == 1 ? "file is" : "files are", next);
 }
 
 int symbolize(const struct symbolize_opts *opts)

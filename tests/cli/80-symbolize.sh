@@ -167,7 +167,7 @@ look_alike() {
 	# each of them once, and what it is
 	has out "^ +symfs/opt/app is another file: its build ID is $other_id, not $id\$"
 	[ "$(grep -c ' is another file: ' out)" = 3 ]
-	has err '3 files are there, by their build ID not what was recorded; '
+	has err '3 files are there and not used, the report says why; '
 	# what is named so is no reason not to look further
 	cp app.full symfs/.build-id/"${id:0:2}/${id:2}"
 	run "$weft" symbolize --symfs symfs
@@ -189,7 +189,7 @@ look_alike_debug() {
 	run "$weft" symbolize --symfs symfs --debug-dir debug
 	expect 4
 	has out "^ +debug/.build-id/${id:0:2}/${id:2}\.debug is another file: its build ID is $other_id, not $id\$"
-	has err '1 file is there, by its build ID not what was recorded; '
+	has err '1 file is there and not used, the report says why; '
 	run "$weft" symbolize --symfs symfs --debug-dir debug --json
 	[ "$(state)" = proven ]
 	unnamed weft.db
@@ -205,6 +205,67 @@ look_alike_debug() {
 	expect 0
 	lacks out 'another file'
 	named weft.db build-id
+}
+
+# What is at hand and cannot be used is told, each once, where it matters.
+passed_over() {
+	local tree
+	program app
+	objcopy --remove-section .note.gnu.build-id app.debug bare.debug
+	objcopy --add-gnu-debuglink=bare.debug app linked
+	tree=.build-id/${id:0:2}/${id:2}
+	mkdir -p symfs/opt symfs/.build-id/"${id:0:2}" \
+		symfs/usr/lib/debug/.build-id/"${id:0:2}" debug/.build-id/"${id:0:2}"
+	cp linked symfs/opt/app
+	# which is not what it links to any more
+	cp bare.debug "symfs/opt/bare.debug"
+	echo >>symfs/opt/bare.debug
+	ln -s "${id:2}.debug" "symfs/$tree.debug"
+	: >"symfs/usr/lib/debug/$tree.debug"
+	mkfifo "debug/$tree.debug" "symfs/$tree"
+	of_program weft.db /opt/app
+	run timeout 60 "$weft" symbolize --symfs symfs --debug-dir debug
+	expect 4
+	has out "^ +symfs/opt/bare\.debug is another file: its build ID, or else its CRC, is not what was linked\$"
+	has out "^ +symfs/$tree\.debug leads through too many symbolic links\$"
+	has out "^ +symfs/usr/lib/debug/$tree\.debug is empty, or no ELF file\$"
+	has out "^ +debug/$tree\.debug is no regular file\$"
+	has out "^ +symfs/$tree is no regular file\$"
+	[ "$(grep -cE '(symfs|debug)/.* (is|leads) ' out)" = 5 ]
+	has out '^What is used is a regular file in ELF '
+	has err '5 files are there and not used, the report says why; '
+	run timeout 60 "$weft" symbolize --symfs symfs --debug-dir debug --json
+	expect 4
+	[ "$(json out '[o["why"] for o in j["binaries"][0]["others"]
+		if o["path"].startswith("debug/")]')" = "['is no regular file']" ]
+	# what comes after some of them, and names all
+	rm "debug/$tree.debug"
+	put app.debug debug .debug
+	run "$weft" symbolize --symfs symfs --debug-dir debug
+	expect 0
+	lacks out ' (is|leads) (no|another|through)'
+	lacks out '^What is used'
+	named weft.db build-id
+}
+
+# Of very many the first are told, and the others counted.
+passed_over_often() {
+	recording weft.db "DELETE FROM frame_function;
+		WITH RECURSIVE n (i) AS
+			(SELECT 100 UNION ALL SELECT i + 1 FROM n WHERE i < 199)
+		INSERT INTO binary (id, kind, path, identity, build_id)
+		SELECT i, 'elf', '/opt/' || i || char(27), '', printf('%08x', i) FROM n;
+		INSERT INTO frame (id, binary_id, address, in_kernel)
+		SELECT id, id, 0, 0 FROM binary WHERE id >= 100"
+	mkdir -p symfs/opt
+	for i in {100..199}; do
+		: >"symfs/opt/$i$(printf '\033')"
+	done
+	run timeout 60 "$weft" symbolize --symfs symfs
+	expect 4
+	[ "$(grep -c 'is empty, or no ELF file$' out)" = 64 ]
+	has out '^36 more files were not used; --json lists them$'
+	lacks out "$(printf '\033')"
 }
 
 no_build_id() {
@@ -488,6 +549,8 @@ it "a recording in which all has names is left alone" nothing_to_do
 it "files are found by path, by build ID and by debug link" places
 it "a file with another build ID is not believed" look_alike
 it "a debug file with another build ID is not believed, and told" look_alike_debug
+it "what is at hand and cannot be used is told, and why" passed_over
+it "of very many such files the first are told" passed_over_often
 it "without a build ID the inode decides, or who gives --symfs" no_build_id
 it "a debug file alone names only if it tells file offsets" debug_file_alone
 it "--again makes names better, and never takes one away" again

@@ -46,7 +46,7 @@ static inline void read_elf(int fd)
 	/* No root to look in: only the link and the build ID are read. */
 	if (!elf_debug_find_id(&debug, &file, -1))
 		elf_debug_close(&debug);
-	if (!elf_debug_find_link(&debug, &file, -1, "/lib/x"))
+	if (!elf_debug_find_link(&debug, &file, -1, "/lib/x", NULL))
 		elf_debug_close(&debug);
 	if (!symbols_load(&symbols, &file)) {
 		if (!elf_debug_unpack(&debug, &file)) {

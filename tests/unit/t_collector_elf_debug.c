@@ -168,7 +168,8 @@ static int find_only(bool by_id)
 
 	assert_int_equal(built_open(&file, built_path("d.so")), 0);
 	rc = by_id ? elf_debug_find_id(&debug, &file, root)
-		   : elf_debug_find_link(&debug, &file, root, "/lib/d.so");
+		   : elf_debug_find_link(&debug, &file, root, "/lib/d.so",
+					 NULL);
 	if (!rc)
 		elf_debug_close(&debug);
 	elf_file_close(&file);
@@ -185,10 +186,10 @@ static void expect_found(bool by_id)
 	int root = root_open();
 
 	symbols = load(&file, "d.so");
-	assert_int_equal(
-		by_id ? elf_debug_find_id(&debug, &file, root)
-		      : elf_debug_find_link(&debug, &file, root, "/lib/d.so"),
-		0);
+	assert_int_equal(by_id ? elf_debug_find_id(&debug, &file, root)
+			       : elf_debug_find_link(&debug, &file, root,
+						     "/lib/d.so", NULL),
+			 0);
 	close(root);
 	expect_added(&file, symbols, &debug,
 		     by_id ? WIRE_SOURCE_BUILD_ID : WIRE_SOURCE_DEBUGLINK);

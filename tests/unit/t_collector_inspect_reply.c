@@ -181,7 +181,8 @@ static void refused_names_say_what_was_in_the_way(void **state)
 		struct wire_reply head;
 		struct wire_names own;
 	} reply = { .head = { .id = 7, .status = INSPECT_REFUSED },
-		    .own.other[0] = { .is_there = 1, .build_id_size = 20 } };
+		    .own.other[0] = { .error = -ESTALE, .build_id_size = 20 },
+		    .own.linked = WIRE_NO_STRING };
 	struct inspect_answer answer;
 
 	(void)state;
@@ -197,6 +198,17 @@ static void refused_names_say_what_was_in_the_way(void **state)
 		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
 		-EPROTO);
 	reply.own.other[7].build_id_size = 0;
+	reply.own.other[7].error = INT32_MIN;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+	reply.own.other[7].error = 0;
+	/* A path that is not in the reply. */
+	reply.own.linked = 0;
+	assert_int_equal(
+		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
+		-EPROTO);
+	reply.own.linked = WIRE_NO_STRING;
 	reply.own.loss = WIRE_LOSS_COUNT;
 	assert_int_equal(
 		inspect_answer_decode(&answer, &reply, sizeof(reply), &names),
