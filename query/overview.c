@@ -206,9 +206,10 @@ static void print_found(const struct found *f, const struct report *r)
 	if (*f->processes)
 		printf("  processes  %s\n", f->processes);
 	if (f->requests || f->only_spans)
-		printf("  requests   %s with a sample, %s with spans only\n",
+		printf("  requests   %s with a sample, %s with spans only%s\n",
 		       FIGURE(figure_count, (double)f->requests),
-		       FIGURE(figure_count, (double)f->only_spans));
+		       FIGURE(figure_count, (double)f->only_spans),
+		       f->recordings > 1 ? ", in all recordings" : "");
 	if (f->n_measures)
 		printf("  measures   %s\n", f->measures);
 	if (f->has_samples &&
@@ -218,7 +219,7 @@ static void print_found(const struct found *f, const struct report *r)
 
 static void suggest(const char *command, const char *why)
 {
-	printf("  %-34s %s\n", command, why);
+	printf("  %-40s %s\n", command, why);
 }
 
 static void print_next(const struct found *f)
@@ -233,8 +234,9 @@ static void print_next(const struct found *f)
 			"where threads were blocked");
 	if (f->requests) {
 		suggest("weft traces", "which requests used them most");
-		snprintf(command, sizeof(command), "weft trace %.12s",
-			 f->trace);
+		/* It may be of an earlier recording than the last. */
+		snprintf(command, sizeof(command), "weft trace %.12s%s",
+			 f->trace, f->recordings > 1 ? " --recording all" : "");
 		suggest(command, "the first of them, against everyone");
 	}
 	if (f->has_spans)

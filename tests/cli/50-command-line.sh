@@ -130,6 +130,23 @@ alone() {
 		run "$weft" $line
 		expect 0
 	done <asked
+	# the request may be of another recording than the last
+	recording weft.db "INSERT INTO recording SELECT 2, started_ns + 9e9, NULL,
+		host, kernel, arch, cpus, weft_version, command, boot_id, detail_n,
+		interval_ns FROM recording;
+	INSERT INTO event (id, recording_id, name, unit, requested_hz)
+		VALUES (2, 2, 'cpu-clock', 'ns', 100);
+	INSERT INTO interval SELECT id + 2, 2, start_ns + 9e9, end_ns + 9e9,
+	  clock_offset_ns, clock_error_ns, self_cpu_ns, self_rss_bytes, NULL, NULL
+	  FROM interval;"
+	run "$weft"
+	expect 0
+	has out 'with spans only, in all recordings$'
+	sed -n 's/^  weft \(trace .*\)  the first of them.*/\1/p' out >asked
+	# shellcheck disable=SC2046 # its words
+	run "$weft" $(cat asked)
+	expect 0
+	has out '^trace .* samples, estimated'
 	# and what is not in the file is not asked for
 	recording weft.db "DELETE FROM sample_sealed; DELETE FROM trace;
 		DELETE FROM frame WHERE id IN (7, 10); "
