@@ -28,6 +28,15 @@ is_log_full() {
 	[ "$(stat -c %s "$db-wal")" -gt 1048576 ]
 }
 
+# Has it its size since a second ago? What is under way on a busy machine takes a
+# while. Called through wait_for.
+# shellcheck disable=SC2317
+is_log_still() {
+	was=$(stat -c %s "$db-wal")
+	sleep 1
+	[ "$(stat -c %s "$db-wal")" = "$was" ]
+}
+
 # begin NAME [OPTION...]: a recording in the background; $recorder, $db
 begin() {
 	db="$dir/$1.db"
@@ -221,7 +230,7 @@ reader=$!
 live_children="$live_children $reader"
 exec 9>"$dir/hold"
 wait_for 30 is_log_full
-sleep 2
+wait_for 2 is_log_still || true
 full=$(stat -c %s "$db-wal")
 held=$(sql "$db" "SELECT count(*) FROM interval")
 sleep 2
