@@ -201,7 +201,7 @@ void summary_log_spans(const struct receiver *receiver)
 		weft_log(
 			WEFT_WARN,
 			"%" PRIu64
-			" connections for spans were closed for others, as all %d were taken",
+			" connections for spans were closed for others, as all %d, or their memory, were taken",
 			t.times_full, OTLP_CONNECTIONS_MAX);
 }
 

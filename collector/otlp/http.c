@@ -43,6 +43,7 @@ struct answer {
 struct place {
 	struct MHD_Connection *connection; /* NULL: free */
 	uint64_t since_ns;                 /* boot */
+	struct post *post;                 /* borrowed; NULL: no request */
 };
 
 /* All of the thread that answers. */
@@ -177,7 +178,83 @@ static unsigned check_head(struct MHD_Connection *connection, const char *url,
 	return 0;
 }
 
-static void add_body(struct post *post, const char *data, size_t size)
+static struct place *place_of(const struct MHD_Connection *connection)
+{
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		if (places[i].connection == connection)
+			return &places[i];
+	return NULL;
+}
+
+/* Take the place of one connection, or of none (NULL), for another. Both times
+ * there is one: no more are accepted than there are places. */
+static void change_place(const struct MHD_Connection *from,
+			 struct MHD_Connection *to)
+{
+	struct place *place = place_of(from);
+
+	if (!place)
+		return;
+	if (from != to)
+		*place = (struct place){ .connection = to };
+	place->since_ns = clock_boot_ns();
+}
+
+static void set_post(const struct MHD_Connection *connection, struct post *post)
+{
+	struct place *place = place_of(connection);
+
+	if (place)
+		place->post = post;
+}
+
+static void close_place(const struct place *place)
+{
+	const union MHD_ConnectionInfo *info = MHD_get_connection_info(
+		place->connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+
+	if (info)
+		(void)shutdown(info->connect_fd, SHUT_RDWR);
+	times_full++;
+}
+
+/* Close the connection from which no whole request came for longest. */
+static void close_idlest(void)
+{
+	const struct place *idlest = &places[0];
+
+	for (size_t i = 1; i < ARRAY_LEN(places); i++)
+		if (places[i].since_ns < idlest->since_ns)
+			idlest = &places[i];
+	close_place(idlest);
+}
+
+/* Close the one of those, and let its body go, that hold a part of one; but not
+ * the one that asks for memory. Returns whether there was one. */
+static bool make_memory(const struct MHD_Connection *asks)
+{
+	struct place *idlest = NULL;
+	struct post *post;
+
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		struct place *p = &places[i];
+
+		if (p->connection != asks && p->post && p->post->body &&
+		    (!idlest || p->since_ns < idlest->since_ns))
+			idlest = p;
+	}
+	if (!idlest)
+		return false;
+	post = idlest->post;
+	free(post->body);
+	*post = (struct post){ .is_json = post->is_json,
+			       .has_no_memory = true };
+	close_place(idlest);
+	return true;
+}
+
+static void add_body(const struct MHD_Connection *connection, struct post *post,
+		     const char *data, size_t size)
 {
 	if (post->is_too_large || post->has_no_memory)
 		return; /* read on, so that the sender hears the answer */
@@ -185,7 +262,9 @@ static void add_body(struct post *post, const char *data, size_t size)
 		post->is_too_large = true;
 		return;
 	}
-	if (GROW(post->body, post->size + size + 1, post->room)) {
+	while (GROW(post->body, post->size + size + 1, post->room)) {
+		if (make_memory(connection))
+			continue;
 		post->has_no_memory = true;
 		return;
 	}
@@ -277,40 +356,6 @@ static int hand_on(const struct otlp_spans *spans)
 	return 0;
 }
 
-static struct place *place_of(const struct MHD_Connection *connection)
-{
-	for (size_t i = 0; i < ARRAY_LEN(places); i++)
-		if (places[i].connection == connection)
-			return &places[i];
-	return NULL;
-}
-
-/* Take the place of one connection, or of none (NULL), for another. Both times
- * there is one: no more are accepted than there are places. */
-static void change_place(const struct MHD_Connection *from,
-			 struct MHD_Connection *to)
-{
-	struct place *place = place_of(from);
-
-	if (place)
-		*place = (struct place){ to, clock_boot_ns() };
-}
-
-/* Close the connection from which no whole request came for longest. */
-static void close_idlest(void)
-{
-	const union MHD_ConnectionInfo *info;
-	struct place *idlest = &places[0];
-
-	for (size_t i = 1; i < ARRAY_LEN(places); i++)
-		if (places[i].since_ns < idlest->since_ns)
-			idlest = &places[i];
-	info = MHD_get_connection_info(idlest->connection,
-				       MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (info)
-		(void)shutdown(info->connect_fd, SHUT_RDWR);
-}
-
 static unsigned status_of(int rc)
 {
 	switch (rc) {
@@ -349,6 +394,8 @@ static enum MHD_Result finish(struct MHD_Connection *connection,
 	else
 		rc = otlp_read_proto(&spans, (const void *)post->body,
 				     post->size, "", &err);
+	if (rc == -ENOMEM && !post->has_no_memory)
+		(void)make_memory(connection); /* for when it comes again */
 	if (!rc) {
 		rc = hand_on(&spans);
 		if (rc)
@@ -379,13 +426,14 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection,
 		if (!post)
 			return MHD_NO;
 		*state = post;
+		set_post(connection, post);
 		a.status =
 			check_head(connection, url, method, post, &a.message);
 		a.is_json = post->is_json;
 		return a.status ? reply(connection, &a) : MHD_YES;
 	}
 	if (*size) {
-		add_body(post, data, *size);
+		add_body(connection, post, data, *size);
 		*size = 0;
 		return MHD_YES;
 	}
@@ -398,8 +446,8 @@ static void on_completed(void *ctx, struct MHD_Connection *connection,
 	struct post *post = *state;
 
 	(void)ctx;
-	(void)connection;
 	(void)code;
+	set_post(connection, NULL);
 	if (post)
 		free(post->body);
 	free(post);
@@ -421,7 +469,6 @@ static void on_connection(void *ctx, struct MHD_Connection *connection,
 	change_place(NULL, connection);
 	if (place_of(NULL))
 		return;
-	times_full++;
 	close_idlest();
 	/* -EAGAIN: with the next spans, then. */
 	(void)hand_on(&(struct otlp_spans){ 0 });

@@ -93,7 +93,7 @@ static void take_message(struct receiver *r)
 	if (r->head.times_full && !r->totals.times_full)
 		weft_log(
 			WEFT_WARN,
-			"all %d connections for spans are taken: for who comes next the one is closed that sent nothing whole for longest",
+			"all %d connections for spans are taken, or their memory: for others the one is closed that sent nothing whole for longest",
 			OTLP_CONNECTIONS_MAX);
 	r->totals.times_full += r->head.times_full;
 	if (r->head.n &&

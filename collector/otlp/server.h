@@ -41,8 +41,8 @@ bool otlp_server_is_address(const char *address);
 struct otlp_message {
 	uint64_t n, text_size;
 	uint64_t rejected; /* left out for their IDs */
-	/* Connections closed for others since the last message: all were
-	 * taken. */
+	/* Connections closed for others since the last message: all, or
+	 * their memory, were taken. */
 	uint64_t times_full;
 };
 

@@ -107,6 +107,30 @@ say <"$dir/slow"
 check "requests are answered though 64 send them without an end" \
 	"$(is "$(grep -c 'answered 200' "$dir/slow")" = 10)"
 wait_for grep -q 'all 64 connections for spans are taken' "$dir/said" || true
+
+# ---- nor who takes all memory with bodies that never end
+python3 - $port >"$dir/large" 2>&1 <<'END' || true
+import socket, sys, urllib.request
+address = ("127.0.0.1", int(sys.argv[1]))
+large = []
+for i in range(24):
+    one = socket.create_connection(address)
+    large.append(one)
+    try:
+        one.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\n"
+                    b"Content-Type: application/json\r\n"
+                    b"Content-Length: 60000000\r\n\r\n" + 50000000 * b" ")
+    except OSError:
+        pass
+request = urllib.request.Request(
+    "http://127.0.0.1:%d/v1/traces" % address[1], data=3000000 * b" " + b"{}",
+    headers={"Content-Type": "application/json"})
+with urllib.request.urlopen(request, timeout=60) as answer:
+    print("answered", answer.status)
+END
+say <"$dir/large"
+check "a request is answered though others fill all memory with halves of theirs" \
+	"$(is "$(grep -c 'answered 200' "$dir/large")" = 1)"
 kill -INT $recorder
 wait $recorder || true
 say <"$dir/said"
