@@ -329,7 +329,8 @@ static int write_all(const void *bytes, size_t size)
 	return 0;
 }
 
-/* Hand spans on. -EAGAIN: the last ones are not taken yet. */
+/* Hand spans on. -EAGAIN: the last ones are not taken yet. What is told besides
+ * can wait until then. */
 static int hand_on(const struct otlp_spans *spans)
 {
 	struct otlp_message message = {
@@ -344,7 +345,7 @@ static int hand_on(const struct otlp_spans *spans)
 	if (!message.n && !message.rejected && !message.times_full)
 		return 0;
 	if (poll(&out, 1, 0) != 1 || !(out.revents & POLLOUT))
-		return -EAGAIN;
+		return message.n || message.rejected ? -EAGAIN : 0;
 	rc = write_all(&message, sizeof(message));
 	if (!rc)
 		rc = write_all(spans->spans, spans->n * sizeof(*spans->spans));
@@ -470,7 +471,6 @@ static void on_connection(void *ctx, struct MHD_Connection *connection,
 	if (place_of(NULL))
 		return;
 	close_idlest();
-	/* -EAGAIN: with the next spans, then. */
 	(void)hand_on(&(struct otlp_spans){ 0 });
 }
 
