@@ -139,5 +139,6 @@ int main(void)
 		cmocka_unit_test(it_can_end_at_the_last_row),
 	};
 
+	cmocka_set_message_output(CM_OUTPUT_TAP);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
