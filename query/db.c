@@ -318,8 +318,8 @@ int db_allow_own(struct db *db, bool allow, struct weft_err *err)
 
 void db_sort_on_disk(struct db *db)
 {
-	/* Refused where there are temporary views already (schema 1): then
-	 * memory has to do. */
+	/* Refused where there are temporary views already (an older schema):
+	 * then memory has to do. */
 	sqlite3_exec(db->sql, "PRAGMA temp_store = FILE", NULL, NULL, NULL);
 }
 

@@ -55,7 +55,6 @@ static int confine(int fd)
 	static const cap_value_t wanted[] = { CAP_SYS_PTRACE,
 					      CAP_DAC_READ_SEARCH,
 					      CAP_CHECKPOINT_RESTORE };
-
 	int rc = privilege_confine(fd, CONTROL_FD, wanted, ARRAY_LEN(wanted));
 
 	privilege_limit(RLIMIT_NOFILE, 64);

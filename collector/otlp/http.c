@@ -186,18 +186,24 @@ static struct place *place_of(const struct MHD_Connection *connection)
 	return NULL;
 }
 
-/* Take the place of one connection, or of none (NULL), for another. Both times
- * there is one: no more are accepted than there are places. */
+/* Put a connection, or none (NULL), in the place of another, or of none. There
+ * is one: no more are accepted than there are places. */
 static void change_place(const struct MHD_Connection *from,
 			 struct MHD_Connection *to)
 {
 	struct place *place = place_of(from);
 
-	if (!place)
-		return;
-	if (from != to)
-		*place = (struct place){ .connection = to };
-	place->since_ns = clock_boot_ns();
+	if (place)
+		*place = (struct place){ .connection = to,
+					 .since_ns = clock_boot_ns() };
+}
+
+static void note_whole_request(const struct MHD_Connection *connection)
+{
+	struct place *place = place_of(connection);
+
+	if (place)
+		place->since_ns = clock_boot_ns();
 }
 
 static void set_post(const struct MHD_Connection *connection, struct post *post)
@@ -218,37 +224,36 @@ static void close_place(const struct place *place)
 	times_full++;
 }
 
-/* Close the connection from which no whole request came for longest. */
-static void close_idlest(void)
+/* Where a connection is from which no whole request came for longest: of all
+ * but one, or of those that hold a body. NULL: there is none. */
+static const struct place *find_idlest(const struct MHD_Connection *but,
+				       bool has_body)
 {
-	const struct place *idlest = &places[0];
-
-	for (size_t i = 1; i < ARRAY_LEN(places); i++)
-		if (places[i].since_ns < idlest->since_ns)
-			idlest = &places[i];
-	close_place(idlest);
-}
-
-/* Close the one of those, and let its body go, that hold a part of one; but not
- * the one that asks for memory. Returns whether there was one. */
-static bool make_memory(const struct MHD_Connection *asks)
-{
-	struct place *idlest = NULL;
-	struct post *post;
+	const struct place *idlest = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		struct place *p = &places[i];
+		const struct place *p = &places[i];
 
-		if (p->connection != asks && p->post && p->post->body &&
-		    (!idlest || p->since_ns < idlest->since_ns))
+		if (!p->connection || p->connection == but ||
+		    (has_body && !(p->post && p->post->body)))
+			continue;
+		if (!idlest || p->since_ns < idlest->since_ns)
 			idlest = p;
 	}
+	return idlest;
+}
+
+/* Close one of the others that hold a part of a body, and let that go. Returns
+ * whether there was one. */
+static bool make_memory(const struct MHD_Connection *asks)
+{
+	const struct place *idlest = find_idlest(asks, true);
+
 	if (!idlest)
 		return false;
-	post = idlest->post;
-	free(post->body);
-	*post = (struct post){ .is_json = post->is_json,
-			       .has_no_memory = true };
+	free(idlest->post->body);
+	*idlest->post = (struct post){ .is_json = idlest->post->is_json,
+				       .has_no_memory = true };
 	close_place(idlest);
 	return true;
 }
@@ -406,7 +411,7 @@ static enum MHD_Result finish(struct MHD_Connection *connection,
 	a.rejected = rc ? 0 : spans.rejected;
 	snprintf(why, sizeof(why), "%s: %s", spans.where, spans.why);
 	a.message = rc ? err.msg : why;
-	change_place(connection, connection);
+	note_whole_request(connection);
 	result = reply(connection, &a);
 	otlp_release(&spans);
 	return result;
@@ -470,7 +475,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection,
 	change_place(NULL, connection);
 	if (place_of(NULL))
 		return;
-	close_idlest();
+	close_place(find_idlest(connection, false));
 	(void)hand_on(&(struct otlp_spans){ 0 });
 }
 

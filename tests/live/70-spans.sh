@@ -70,64 +70,14 @@ check "its process ends with the recording" "$(is $? = 0)"
 
 # ---- who takes all connections, and says a word now and then, keeps nobody out
 record "$dir/idle.db"
-python3 - $port >"$dir/slow" 2>&1 <<'END' || true
-import socket, sys, threading, time, urllib.request
-address = ("127.0.0.1", int(sys.argv[1]))
-slow = []
-
-
-def connect():
-    slow.append(socket.create_connection(address))
-    slow[-1].sendall(b"POST /v1/traces HTTP/1.1\r\n")
-
-
-def trickle():
-    while True:
-        for one in slow[:]:
-            try:
-                one.sendall(b"X-Slow: yes\r\n")
-            except OSError:
-                slow.remove(one)
-                connect()
-        time.sleep(0.5)
-
-
-for i in range(64):
-    connect()
-threading.Thread(target=trickle, daemon=True).start()
-for i in range(10):
-    time.sleep(0.5)
-    request = urllib.request.Request(
-        "http://127.0.0.1:%d/v1/traces" % address[1], data=b"{}",
-        headers={"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        print("answered", answer.status)
-END
+python3 "$tests/live/70-crowd.py" $port slow >"$dir/slow" 2>&1 || true
 say <"$dir/slow"
 check "requests are answered though 64 send them without an end" \
 	"$(is "$(grep -c 'answered 200' "$dir/slow")" = 10)"
 wait_for grep -q 'all 64 connections for spans are taken' "$dir/said" || true
 
 # ---- nor who takes all memory with bodies that never end
-python3 - $port >"$dir/large" 2>&1 <<'END' || true
-import socket, sys, urllib.request
-address = ("127.0.0.1", int(sys.argv[1]))
-large = []
-for i in range(24):
-    one = socket.create_connection(address)
-    large.append(one)
-    try:
-        one.sendall(b"POST /v1/traces HTTP/1.1\r\nHost: x\r\n"
-                    b"Content-Type: application/json\r\n"
-                    b"Content-Length: 60000000\r\n\r\n" + 50000000 * b" ")
-    except OSError:
-        pass
-request = urllib.request.Request(
-    "http://127.0.0.1:%d/v1/traces" % address[1], data=3000000 * b" " + b"{}",
-    headers={"Content-Type": "application/json"})
-with urllib.request.urlopen(request, timeout=60) as answer:
-    print("answered", answer.status)
-END
+python3 "$tests/live/70-crowd.py" $port large >"$dir/large" 2>&1 || true
 say <"$dir/large"
 check "a request is answered though others fill all memory with halves of theirs" \
 	"$(is "$(grep -c 'answered 200' "$dir/large")" = 1)"

@@ -3,9 +3,9 @@
 #
 # Blocks are exact: of a program that sleeps, waits for a futex and a pipe,
 # reads a disk, and is moved between CPUs while it sleeps, the time off its CPU
-# by function is what the kernel counted for it; with run-queue recorded, too, the two
-# add up to the same. What began before recording is in the ledger. So is the time
-# that a thread runs.
+# by function is what the kernel counted for it; with run-queue recorded, too,
+# the two add up to the same. What began before recording is in the ledger. So is
+# the time that a thread runs.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"

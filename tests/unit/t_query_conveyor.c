@@ -99,18 +99,26 @@ static void all_rows_come_in_their_order(void **state)
 	}
 }
 
+/* Put n rows on for who ends it once it has so many; returns how many were. */
+static uint32_t put_until(struct taken *t, uint32_t n)
+{
+	struct conveyor *c;
+	uint32_t done;
+
+	assert_int_equal(conveyor_begin(&c, sizeof(uint32_t), take, t), 0);
+	done = put(c, n);
+	assert_int_equal(conveyor_end(c), -ERANGE);
+	return done;
+}
+
 static void who_takes_can_end_it(void **state)
 {
 	(void)state;
 	for (int without = 0; without < 2; without++) {
 		struct taken t = { .fail_at = 5000 };
-		struct conveyor *c;
 
 		no_threads = without;
-		assert_int_equal(conveyor_begin(&c, sizeof(uint32_t), take, &t),
-				 0);
-		assert_true(put(c, MANY) < MANY);
-		assert_int_equal(conveyor_end(c), -ERANGE);
+		assert_true(put_until(&t, MANY) < MANY);
 		assert_true(t.n < 5000 + 1024);
 		assert_int_equal(t.calls, (t.n + 1023) / 1024);
 	}
@@ -121,13 +129,9 @@ static void it_can_end_at_the_last_row(void **state)
 	(void)state;
 	for (int without = 0; without < 2; without++) {
 		struct taken t = { .fail_at = 10 };
-		struct conveyor *c;
 
 		no_threads = without;
-		assert_int_equal(conveyor_begin(&c, sizeof(uint32_t), take, &t),
-				 0);
-		assert_int_equal(put(c, 10), 10);
-		assert_int_equal(conveyor_end(c), -ERANGE);
+		assert_int_equal(put_until(&t, 10), 10);
 	}
 }
 
