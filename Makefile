@@ -183,8 +183,8 @@ check-asan:
 check-user: all known $(UNIT) $(FUZZ)
 	$(Q)$(PROVE) $(UNIT) $(CLI)
 
-# No race, by ThreadSanitizer: the unit tests that have a loop with threads
-# beside it, and recordings (as root) of programs that are built without.
+# No race, by ThreadSanitizer: the unit tests that have threads, what compares
+# requests on two, and recordings (as root) of programs that are built without.
 TSAN := $(B)/san-thread
 TSAN_UNIT := $(patsubst %,$(TSAN)/tests/t_collector_%,inspect inspect_fails \
 	inspect_turns jit receiver) $(TSAN)/tests/t_query_conveyor
@@ -195,7 +195,7 @@ check-tsan:
 		$(TSAN_UNIT)
 	$(Q)WEFT_LOAD=$(abspath $(B))/load WEFT_BUILD=$(abspath $(TSAN)) \
 		TSAN_OPTIONS=exitcode=66 $(PROVE_WITH) $(TSAN_UNIT) \
-		tests/sanitize/races.sh
+		tests/cli/25-diff.sh tests/sanitize/races.sh
 
 # No wrong access and no leak in what reads a recording, by valgrind.
 check-valgrind:

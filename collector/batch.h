@@ -14,7 +14,7 @@
 
 /* What a batch may grow to; what does not fit is the caller's to count. */
 enum {
-	BATCH_BYTES_MAX = 128 << 20, /* see batch_bytes() */
+	BATCH_BYTES_MAX = 80 << 20, /* see batch_bytes() */
 	BATCH_COUNTS_MAX = 1 << 20,
 	BATCH_SAMPLES_MAX = 1 << 20,
 	BATCH_ATTRIBUTES_MAX = 1 << 20, /* of samples */

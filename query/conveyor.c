@@ -5,16 +5,14 @@
  * takes its rows itself.
  */
 #include <errno.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 
 #include "query/conveyor.h"
+#include "query/thread.h"
 
 enum {
-	BLOCKS = 4,
-	BLOCK_ROWS = 1024
+	BLOCKS = 4
 };
 
 struct conveyor {
@@ -36,7 +34,7 @@ struct conveyor {
 
 static char *block(const struct conveyor *c, size_t i)
 {
-	return c->rows + i % BLOCKS * BLOCK_ROWS * c->row_bytes;
+	return c->rows + i % BLOCKS * CONVEYOR_ROWS * c->row_bytes;
 }
 
 static void *run(void *arg)
@@ -65,19 +63,6 @@ static void *run(void *arg)
 	return NULL;
 }
 
-/* Signals are for the thread that has always been there. */
-static bool start_thread(struct conveyor *c)
-{
-	sigset_t all, before;
-	bool started;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	started = !pthread_create(&c->thread, NULL, run, c);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return started;
-}
-
 static void release(struct conveyor *c)
 {
 	pthread_cond_destroy(&c->changed);
@@ -99,12 +84,12 @@ int conveyor_begin(struct conveyor **out, size_t row_bytes, conveyor_take *take,
 	c->take = take;
 	c->ctx = ctx;
 	c->row_bytes = row_bytes;
-	c->rows = calloc((size_t)BLOCKS * BLOCK_ROWS, row_bytes);
+	c->rows = calloc((size_t)BLOCKS * CONVEYOR_ROWS, row_bytes);
 	if (!c->rows) {
 		release(c);
 		return -ENOMEM;
 	}
-	c->has_thread = start_thread(c);
+	c->has_thread = thread_start(&c->thread, run, c);
 	*out = c;
 	return 0;
 }
@@ -134,7 +119,7 @@ static bool pass_on(struct conveyor *c)
 
 void *conveyor_next(struct conveyor *c)
 {
-	if (c->n == BLOCK_ROWS && !pass_on(c))
+	if (c->n == CONVEYOR_ROWS && !pass_on(c))
 		return NULL;
 	return block(c, c->filled) + c->n++ * c->row_bytes;
 }

@@ -12,6 +12,12 @@
 
 #include "store/weft.h"
 
+enum {
+	/* They are passed on by so many. To wake the thread that takes them
+	 * costs as much as to read a hundred or two. */
+	CONVEYOR_ROWS = 8192
+};
+
 struct conveyor;
 
 /* Take n rows, n > 0, on the conveyor's thread (where there is none to be had,

@@ -166,6 +166,51 @@ void compare_end_cluster(struct compare *c, enum compare_side side,
 	c->weight_now = 0;
 }
 
+static void merge_sets(struct compare_set *to, const struct compare_set *from)
+{
+	tally_add(&to->all, &from->all);
+	to->clusters += from->clusters;
+	to->sampled += from->sampled;
+	to->n_sq += from->n_sq;
+	to->exposure += from->exposure;
+	to->exposure_sq += from->exposure_sq;
+}
+
+static void merge_spreads(struct compare_spread *to,
+			  const struct compare_spread *from)
+{
+	to->k_sq += from->k_sq;
+	to->kn += from->kn;
+	to->ke += from->ke;
+	to->having += from->having;
+	to->nothing_else += from->nothing_else;
+}
+
+static void merge_items(struct compare *c, const struct compare *other,
+			int kind, int side)
+{
+	struct compare_spread *to = c->gathering[kind].spread[side];
+	const struct compare_spread *from = other->gathering[kind].spread[side];
+
+	for (size_t i = 0; i < other->n_items; i++) {
+		merge_spreads(&to[i], &from[i]);
+		tally_add(&c->items[i].part[kind][side].tally,
+			  &other->items[i].part[kind][side].tally);
+	}
+}
+
+int compare_merge(struct compare *c, const struct compare *other)
+{
+	if (other->n_items && reach(c, (uint32_t)other->n_items - 1))
+		return -ENOMEM;
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		merge_sets(&c->set[side], &other->set[side]);
+		for (int kind = 0; kind < COMPARE_KINDS; kind++)
+			merge_items(c, other, kind, side);
+	}
+	return 0;
+}
+
 static struct stats_clusters clusters_of(const struct compare_part *part,
 					 const struct compare_set *set)
 {

@@ -133,6 +133,10 @@ static inline double compare_now(const struct compare *c,
 void compare_end_cluster(struct compare *c, enum compare_side side,
 			 double exposure);
 
+/* Add the clusters of another, all of them over, and its sums. Returns 0 or
+ * -ENOMEM. */
+int compare_merge(struct compare *c, const struct compare *other) MUST_CHECK;
+
 /* Fill the answers, and what is said of all. Returns 0 or -ENOMEM. */
 int compare_finish(struct compare *c) MUST_CHECK;
 

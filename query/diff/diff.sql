@@ -19,9 +19,9 @@ SELECT trace, stack_id, weight, value, interval_id FROM sample
 WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3 AND +trace IS NOT NULL;
 
 -- name: diff_samples_all
--- The same of a whole file of one event: there are millions, and each column
--- costs.
-SELECT trace, stack_id, weight, value, interval_id FROM sample
+-- The same of a whole file of one event, if no interval is made up for: there
+-- are millions, and each column costs.
+SELECT trace, stack_id, weight, value FROM sample
 WHERE +trace IS NOT NULL;
 
 -- name: diff_samples_of_pid

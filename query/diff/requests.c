@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sets of requests. All requests are listed as weft traces lists them, each is
- * put on a side, and the samples are read in one pass, in the order of the
- * file. Then they are sorted by request, and one request after the other is
- * added up, since each is a cluster: by the weights of its samples. The other
- * sums do not depend on clusters, and are kept by stack.
+ * put on a side, the samples are read in one pass, in the order of the file,
+ * and then added up.
  *
  * There are millions of samples, and what each refers to lies anywhere: what
  * takes the time is to wait for memory. So samples are taken a batch at a time,
@@ -12,35 +10,18 @@
  * are, the next are read.
  */
 #include <errno.h>
-#include <math.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/conveyor.h"
-#include "query/diff/diff.h"
-#include "query/traces.h"
+#include "query/diff/requests.h"
 
 enum {
-	NOWHERE = COMPARE_SIDES, /* a request on neither side */
 	/* Ids below that are remembered in an array, so that there is no search
 	 * for each sample; of memory only the pages that are touched count. */
 	SMALL_IDS = 1 << 24,
-	BATCH = 64,
-	AHEAD = 8 /* samples, of which what is needed is asked for */
-};
-
-/* A sample as it comes: the indexes of its request and stack. Single precision
- * will do for weights. */
-struct sample {
-	uint32_t request, stack;
-	float weight;
-};
-
-/* The same among those of its request. */
-struct sorted {
-	uint32_t stack;
-	float weight;
+	BATCH = 64
 };
 
 /* A row of the file. */
@@ -54,42 +35,7 @@ struct place {
 	uint32_t request, stack;
 };
 
-struct request {
-	double duration_ns; /* -1: not known */
-	uint32_t first;     /* of its samples in `sorted` */
-	uint32_t n;         /* samples */
-	uint8_t side;
-	bool is_listed; /* of the range */
-};
-
 static const uint32_t NOBODY = UINT32_MAX;
-
-struct stack {
-	int64_t id;
-	const uint32_t *items; /* what it adds to; borrowed from d->items */
-	size_t n_items;
-};
-
-/* What is summed of a stack: apart from it, so that what requests are added up
- * by lies close together. */
-struct stack_sums {
-	struct tally side[COMPARE_SIDES];
-};
-
-struct loading {
-	struct diff *d;
-	struct traces traces;
-	struct request *requests; /* owned; parallel to traces.sums.rows */
-	struct sample *samples;   /* owned; in the order of the file */
-	size_t n_samples, samples_room;
-	struct sorted *sorted;    /* owned; of one request after the other */
-	struct sums ids;          /* keys: the ids of stacks */
-	struct stack *stacks;     /* owned; parallel */
-	struct stack_sums *tally; /* the same */
-	size_t stacks_room;
-	/* Owned, by id: 1 + index in traces.sums, in stacks; 0: search. */
-	uint32_t *small_traces, *small_stacks;
-};
 
 /* Where the index of an id is remembered; NULL: nowhere. */
 static uint32_t *small(uint32_t *ids, int64_t id)
@@ -97,7 +43,7 @@ static uint32_t *small(uint32_t *ids, int64_t id)
 	return id >= 0 && id < SMALL_IDS ? &ids[id] : NULL;
 }
 
-static struct request *request_of(const struct loading *l, int64_t trace)
+struct request *requests_find(const struct loading *l, int64_t trace)
 {
 	uint32_t *known = small(l->small_traces, trace);
 	const struct sum *sum;
@@ -225,7 +171,7 @@ static int take_batch(struct loading *l, const struct row *rows, size_t n)
 	for (size_t i = 0; i < n; i++)
 		ask_for_request(l, rows[i].trace);
 	for (size_t i = 0; i < n; i++) {
-		struct request *to = request_of(l, rows[i].trace);
+		struct request *to = requests_find(l, rows[i].trace);
 
 		at[i].request = NOBODY;
 		if (!to || to->side == NOWHERE)
@@ -283,7 +229,8 @@ static int read_parts(struct loading *l, struct conveyor *to,
 		      struct weft_err *err)
 {
 	struct diff *d = l->d;
-	const bool is_all = d->reports[0].range.is_all && !d->pid;
+	const bool is_all = d->reports[0].range.is_all && !d->pid &&
+			    !d->reports[0].ledger.n_factors;
 	const enum query_sql one_by_one =
 		d->pid ? QUERY_SQL_DIFF_SAMPLES_OF_PID : QUERY_SQL_DIFF_SAMPLES;
 	int rc = 0;
@@ -309,257 +256,6 @@ static int read_all(struct loading *l, struct weft_err *err)
 		return diff_no_memory(err);
 	rc = read_parts(l, to, err);
 	return conveyor_end(to) && !rc ? diff_no_memory(err) : rc;
-}
-
-/* What each stack adds to: found once all are known, since what
- * diff_items_of() has given is good until it finds more. */
-static int find_items(struct loading *l)
-{
-	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < l->ids.n; i++) {
-			struct stack *s = &l->stacks[i];
-
-			s->items = diff_items_of(l->d->items, 0, s->id,
-						 &s->n_items);
-			if (!s->items)
-				return -ENOMEM;
-		}
-	return 0;
-}
-
-/* What the stacks come to over all requests. */
-static int add_stacks(struct loading *l)
-{
-	struct compare *c = &l->d->compare;
-
-	for (size_t i = 0; i < l->ids.n; i++)
-		for (int side = 0; side < COMPARE_SIDES; side++) {
-			const struct stack *s = &l->stacks[i];
-			const struct tally *tally = &l->tally[i].side[side];
-
-			if (!tally->count)
-				continue;
-			tally_add(&c->set[side].all, tally);
-			if (compare_add_sums(c, side, s->items, s->n_items,
-					     tally))
-				return -ENOMEM;
-		}
-	return 0;
-}
-
-/* Put the samples of each request together. Returns 0 or -ENOMEM. */
-static int sort_samples(struct loading *l)
-{
-	uint32_t end = 0;
-
-	l->sorted = malloc((l->n_samples + 1) * sizeof(*l->sorted));
-	if (!l->sorted)
-		return -ENOMEM;
-	for (size_t i = 0; i < l->traces.sums.n; i++) {
-		end += l->requests[i].n;
-		l->requests[i].first = end;
-	}
-	/* The last comes first. */
-	for (size_t i = 0; i < l->n_samples; i++) {
-		const struct sample *s = &l->samples[i];
-
-		l->sorted[--l->requests[s->request].first] =
-			(struct sorted){ s->stack, s->weight };
-	}
-	free(l->samples);
-	l->samples = NULL;
-	return 0;
-}
-
-/* The samples of a request into the cluster at hand. */
-static int add_samples(struct loading *l, const struct request *r)
-{
-	struct compare *c = &l->d->compare;
-	int rc = 0;
-
-	for (size_t i = r->first; i < (size_t)r->first + r->n && !rc; i++) {
-		const struct sorted *s = &l->sorted[i];
-		const struct stack *k = &l->stacks[s->stack];
-
-		if (i + AHEAD < l->n_samples)
-			__builtin_prefetch(
-				l->stacks[l->sorted[i + AHEAD].stack].items);
-		c->weight_now += s->weight;
-		rc = compare_add_weight(c, k->items, k->n_items, s->weight);
-	}
-	return rc;
-}
-
-/* How the request at hand stands to the one that is looked at. */
-static void rank(struct diff *d, const struct request *r,
-		 const struct request *one)
-{
-	if (r->n < one->n)
-		return;
-	d->peers++;
-	for (size_t i = 0; i < d->n_ranks; i++) {
-		struct diff_rank *to = &d->ranks[i];
-		double all = d->compare.weight_now * (1 - 1e-9);
-
-		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			to->at_least[kind] +=
-				compare_now(&d->compare, kind, to->item) >=
-				to->share[kind] * all;
-	}
-}
-
-/* The one request comes first: its items are what others are ranked in. */
-static int add_one(struct loading *l, const struct request *one)
-{
-	struct compare *c = &l->d->compare;
-	const struct compare_gathering *on = &c->gathering[COMPARE_TOTAL];
-	int rc = add_samples(l, one);
-
-	if (rc)
-		return rc;
-	l->d->ranks = calloc(on->n_open + 1, sizeof(*l->d->ranks));
-	if (!l->d->ranks)
-		return -ENOMEM;
-	for (size_t i = 0; i < on->n_open; i++) {
-		struct diff_rank *to = &l->d->ranks[l->d->n_ranks++];
-
-		to->item = on->open[i];
-		for (int kind = 0; kind < COMPARE_KINDS; kind++)
-			to->share[kind] =
-				compare_now(c, kind, to->item) / c->weight_now;
-	}
-	compare_end_cluster(c, COMPARE_SECOND, 1);
-	return 0;
-}
-
-static int add_requests(struct loading *l, const struct request *one)
-{
-	struct diff *d = l->d;
-	int rc = add_stacks(l);
-
-	if (!rc)
-		rc = sort_samples(l);
-	if (!rc && one)
-		rc = add_one(l, one);
-	for (size_t i = 0; i < l->traces.sums.n && !rc; i++) {
-		const struct request *r = &l->requests[i];
-
-		if (r == one || r->side == NOWHERE)
-			continue;
-		rc = add_samples(l, r);
-		if (!rc && one)
-			rank(d, r, one);
-		compare_end_cluster(&d->compare, r->side, 1);
-	}
-	return rc;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-/* How long requests lasted, by their first and last sample of any event. */
-static int find_extents(struct loading *l, struct weft_err *err)
-{
-	struct db *db = l->d->reports[0].db;
-	struct request *r;
-	sqlite3_stmt *stmt;
-	int rc = db_query(db, QUERY_SQL_DIFF_EXTENTS, &stmt, err);
-
-	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
-		r = request_of(l, sqlite3_column_int64(stmt, 0));
-		if (r && r->is_listed)
-			r->duration_ns = sqlite3_column_double(stmt, 1);
-		rc = 0;
-	}
-	return rc;
-}
-
-/* Those from the order statistic of durations on are slow; who ties with it,
- * too. */
-static int choose_slow(struct loading *l, struct weft_err *err)
-{
-	size_t n = 0, total = l->traces.sums.n;
-	double *sorted = calloc(total + 1, sizeof(*sorted));
-	struct diff *d = l->d;
-	int rc = 0;
-
-	if (!sorted)
-		return diff_no_memory(err);
-	d->by_extent = !l->traces.has_spans;
-	if (d->by_extent)
-		rc = find_extents(l, err);
-	for (size_t i = 0; i < total; i++) {
-		if (l->requests[i].is_listed && l->requests[i].duration_ns >= 0)
-			sorted[n++] = l->requests[i].duration_ns;
-		else
-			d->unknown += l->requests[i].is_listed;
-	}
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
-	if (n)
-		d->slow_from_ns = sorted[(size_t)fmin(
-			(double)n - 1, floor((double)n * d->slow / 100))];
-	free(sorted);
-	for (size_t i = 0; i < total; i++) {
-		struct request *r = &l->requests[i];
-
-		if (r->is_listed && r->duration_ns >= 0)
-			r->side = r->duration_ns >= d->slow_from_ns
-					  ? COMPARE_SECOND
-					  : COMPARE_FIRST;
-	}
-	return rc;
-}
-
-static int choose_where(struct loading *l, struct weft_err *err)
-{
-	const struct spans_filter filter = { .where = l->d->where };
-	struct traces *t = &l->traces;
-	bool any = false;
-	int rc;
-
-	for (size_t i = 0; i < t->n_rows; i++) {
-		rc = spans_match(l->d->reports[0].db, &filter,
-				 t->rows[i].sum.key, t->rows[i].root, err);
-		if (rc < 0)
-			return rc;
-		any |= rc;
-		request_of(l, t->rows[i].sum.key)->side =
-			rc ? COMPARE_SECOND : COMPARE_FIRST;
-	}
-	return any ? 0
-		   : weft_fail(err, -ENODATA,
-			       "no request of '%s' is so: `weft traces` shows "
-			       "what there is",
-			       db_path(l->d->reports[0].db));
-}
-
-/* The one, and those of its route: of its root span's service and name. */
-static int choose_one(struct loading *l, const struct request **one,
-		      struct weft_err *err)
-{
-	struct report *r = &l->d->reports[0];
-	struct traces *t = &l->traces;
-	struct spans_root *root = &l->d->root;
-	int64_t trace;
-	int rc = report_find_trace(r, l->d->trace, &trace, l->d->hex, err);
-
-	if (!rc)
-		rc = spans_find_root(r->db, trace, root, err);
-	if (rc < 0)
-		return rc;
-	*one = request_of(l, trace);
-	if (!*one)
-		return report_no_sample(r, trace, l->d->hex, err);
-	for (size_t i = 0; i < t->n_rows; i++)
-		if (!rc || (!strcmp(t->rows[i].root->service, root->service) &&
-			    !strcmp(t->rows[i].root->name, root->name)))
-			request_of(l, t->rows[i].sum.key)->side = COMPARE_FIRST;
-	request_of(l, trace)->side = COMPARE_SECOND;
-	return 0;
 }
 
 /* All requests of the range, on neither side yet. */
@@ -589,7 +285,7 @@ static int list(struct loading *l, const struct cli_common *common,
 		l->requests[i] =
 			(struct request){ .duration_ns = -1, .side = NOWHERE };
 	for (size_t i = 0; i < t->n_rows; i++) {
-		struct request *r = request_of(l, t->rows[i].sum.key);
+		struct request *r = requests_find(l, t->rows[i].sum.key);
 
 		r->duration_ns = (double)t->rows[i].root->duration_ns;
 		r->is_listed = true;
@@ -605,16 +301,14 @@ int diff_load_requests(struct diff *d, const struct cli_common *common,
 	int rc = list(&l, common, err);
 
 	if (!rc)
-		rc = d->mode == DIFF_SLOW    ? choose_slow(&l, err)
-		     : d->mode == DIFF_WHERE ? choose_where(&l, err)
-					     : choose_one(&l, &one, err);
+		rc = sides_choose(&l, &one, err);
 	if (!rc)
 		rc = read_all(&l, err);
 	if (!rc && one && !one->n)
 		rc = report_no_sample(&d->reports[0],
 				      l.traces.sums.rows[one - l.requests].key,
 				      d->hex, err);
-	if (!rc && (find_items(&l) || add_requests(&l, one)))
+	if (!rc && clusters_add(&l, one))
 		rc = diff_no_memory(err);
 	free(l.requests);
 	free(l.samples);

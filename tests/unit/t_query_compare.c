@@ -145,7 +145,7 @@ static void add_clusters(struct compare *c, enum compare_side side,
 		for (uint32_t item = 0; item < ITEMS; item++) {
 			double k = rows[i][item];
 			struct tally t = { (uint64_t)k, weight * k,
-					   weight * weight * k, 0 };
+					   weight * weight * k, weight * k };
 
 			if (k <= 0)
 				continue;
@@ -255,6 +255,66 @@ static void what_weighs_nothing_is_nowhere(void **state)
 	compare_release(&c);
 }
 
+static void near_answer(const struct compare_answer *got,
+			const struct compare_answer *want)
+{
+	assert_int_equal(got->rule, want->rule);
+	near(got->p, want->p);
+	near(got->q, want->q);
+	near(got->difference, want->difference);
+	near_interval(got->difference_in, want->difference_in.lo,
+		      want->difference_in.hi);
+	near_interval(got->ratio, want->ratio.lo, want->ratio.hi);
+	for (int side = 0; side < COMPARE_SIDES; side++) {
+		near(got->rate[side], want->rate[side]);
+		near(got->share[side], want->share[side]);
+		near_interval(got->share_in[side], want->share_in[side].lo,
+			      want->share_in[side].hi);
+	}
+}
+
+/* Clusters added elsewhere are as if they had been added here. */
+static void two_parts_are_the_whole(void **state)
+{
+	enum {
+		FEW = ARRAY_LEN(first) / 3,
+		MOST = ARRAY_LEN(second) - 2
+	};
+	struct compare whole = { .least_clusters = COMPARE_FEW_BLOCKS };
+	struct compare part = whole, other = { 0 };
+
+	(void)state;
+	add_clusters(&whole, COMPARE_FIRST, first, ARRAY_LEN(first), 1);
+	add_clusters(&whole, COMPARE_SECOND, second, ARRAY_LEN(second), 1);
+	add_clusters(&part, COMPARE_FIRST, first, FEW, 1);
+	add_clusters(&part, COMPARE_SECOND, second, MOST, 1);
+	add_clusters(&other, COMPARE_FIRST, first + FEW, ARRAY_LEN(first) - FEW,
+		     1);
+	add_clusters(&other, COMPARE_SECOND, second + MOST,
+		     ARRAY_LEN(second) - MOST, 1);
+	assert_int_equal(compare_merge(&part, &other), 0);
+	compare_release(&other);
+	/* nothing, and into nothing */
+	assert_int_equal(compare_merge(&part, &other), 0);
+	other.least_clusters = COMPARE_FEW_BLOCKS;
+	assert_int_equal(compare_merge(&other, &part), 0);
+	assert_int_equal(compare_finish(&whole), 0);
+	assert_int_equal(compare_finish(&part), 0);
+	assert_int_equal(compare_finish(&other), 0);
+	assert_int_equal(part.n_items, whole.n_items);
+	assert_int_equal(other.n_items, whole.n_items);
+	for (size_t i = 0; i < whole.n_items; i++)
+		for (int kind = 0; kind < COMPARE_KINDS; kind++) {
+			near_answer(&part.items[i].answer[kind],
+				    &whole.items[i].answer[kind]);
+			near_answer(&other.items[i].answer[kind],
+				    &whole.items[i].answer[kind]);
+		}
+	compare_release(&whole);
+	compare_release(&part);
+	compare_release(&other);
+}
+
 static void too_few_clusters_or_samples_are_told(void **state)
 {
 	struct compare c = { .least_clusters = COMPARE_FEW_BLOCKS };
@@ -305,6 +365,7 @@ int main(void)
 		cmocka_unit_test(quantiles_of_normal_and_t),
 		cmocka_unit_test(a_clustered_share),
 		cmocka_unit_test(two_sets_of_clusters),
+		cmocka_unit_test(two_parts_are_the_whole),
 		cmocka_unit_test(what_weighs_nothing_is_nowhere),
 		cmocka_unit_test(too_few_clusters_or_samples_are_told),
 	};

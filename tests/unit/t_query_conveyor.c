@@ -91,9 +91,9 @@ static void all_rows_come_in_their_order(void **state)
 		no_threads = without;
 		expect_all(0, false);
 		expect_all(1, false);
-		expect_all(1024, false);
-		expect_all(4096, false);
-		expect_all(4097, true);
+		expect_all(CONVEYOR_ROWS, false);
+		expect_all(4 * CONVEYOR_ROWS, false);
+		expect_all(4 * CONVEYOR_ROWS + 1, true);
 		expect_all(MANY, false);
 		expect_all(MANY, true);
 	}
@@ -119,8 +119,9 @@ static void who_takes_can_end_it(void **state)
 
 		no_threads = without;
 		assert_true(put_until(&t, MANY) < MANY);
-		assert_true(t.n < 5000 + 1024);
-		assert_int_equal(t.calls, (t.n + 1023) / 1024);
+		assert_true(t.n < 5000 + CONVEYOR_ROWS);
+		assert_int_equal(t.calls,
+				 (t.n + CONVEYOR_ROWS - 1) / CONVEYOR_ROWS);
 	}
 }
 
