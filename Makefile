@@ -153,7 +153,7 @@ CLI := $(wildcard tests/cli/[0-9]*.sh)
 # In check-long alone: they take long, or set the machine's clock.
 LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
 	33-many-binaries 35-jit-code 38-huge-dwarf 41-faults 42-disk 43-bounds \
-	44-hotplug 47-notify 48-health 52-privileges 63-hostile-context \
+	44-hotplug 45-shells 47-notify 48-health 52-privileges 63-hostile-context \
 	65-trace-probe 66-obi 67-precedence 71-by-time 72-truth 82-measure \
 	83-examples 84-wall 86-same-twice 88-keep 90-soak)
 # Their figures need the machine to themselves.
@@ -223,7 +223,8 @@ check-long: check check-tsan check-valgrind
 		JIT_MODES="swap grow anew late" MEASURE_CALLS=2500000 \
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
-		FAULTS=all BOUNDS_SECONDS=60 SOAK_SECONDS=1800 DISK_STUCK=1 \
+		FAULTS=all BOUNDS_SECONDS=60 SHELLS_SECONDS=1800 \
+		SOAK_SECONDS=1800 DISK_STUCK=1 \
 		$(PROVE) \
 		$(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
