@@ -15,17 +15,20 @@
 
 static const rlim_t memory_bytes = 1ULL << 30;
 
-static _Noreturn void run_child(const struct confined *c, int to)
+static _Noreturn void run_child(const struct confined *c, int to, pid_t parent)
 {
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 	(void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	privilege_limit(RLIMIT_CORE, 0);
 	privilege_limit_memory(memory_bytes);
 	/* One that goes on prints, perhaps to a file. */
 	if (!c->goes_on)
 		privilege_limit(RLIMIT_FSIZE, 0);
-	privilege_read_as_nobody();
 	privilege_bound(NULL, 0);
+	privilege_read_as_nobody();
+	/* Forgotten when the user changes, so set after that. */
+	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(0);
 	if (syscall_filter_apply())
 		_exit(1);
 	c->run(c->question, to);
@@ -57,15 +60,15 @@ static int read_answer(const struct confined *c, int fd, char *out)
 
 int confined_ask(const struct confined *c, void *answer)
 {
+	pid_t pid, parent = getpid();
 	int fd[2], rc;
-	pid_t pid;
 
 	fflush(stdout);
 	if (pipe2(fd, O_CLOEXEC))
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		run_child(c, fd[1]);
+		run_child(c, fd[1], parent);
 	rc = pid < 0 ? -errno : 0;
 	close(fd[1]);
 	if (!rc)

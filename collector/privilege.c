@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/fsuid.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -167,9 +166,12 @@ void privilege_read_as_nobody(void)
 
 	if (geteuid() != 0)
 		return;
+	/* Effective IDs, and those of file systems with them. The real ones
+	 * stay root's: so no process of nobody's may signal this one, which
+	 * cannot change back without setresuid(), as its filter has it. */
 	(void)setgroups(0, NULL);
-	(void)setfsgid(NOBODY);
-	(void)setfsuid(NOBODY);
+	(void)setegid(NOBODY);
+	(void)seteuid(NOBODY);
 }
 
 void privilege_limit(int resource, rlim_t most)
@@ -197,8 +199,8 @@ int privilege_confine(int fd, int to, const cap_value_t *kept, int n)
 		return -errno;
 	privilege_limit(RLIMIT_CORE, 0);
 	privilege_limit(RLIMIT_FSIZE, 0);
-	privilege_read_as_nobody();
 	privilege_bound(NULL, 0);
+	privilege_read_as_nobody();
 	return privilege_keep(kept, n);
 }
 

@@ -42,10 +42,11 @@ int privilege_keep(const cap_value_t *kept, int n) MUST_CHECK;
  * privilege_keep(), and set no_new_privs, too. */
 void privilege_bound(const cap_value_t *most, int n);
 
-/* Where we are root: be nobody in the eyes of file systems, so that a file of
- * root's can be read by capability, but not written by owning it. Clears the
- * effective capabilities that are about files; privilege_keep(), which has to
- * follow, brings back what it keeps. */
+/* Where we are root: be nobody to who looks at effective user IDs, as file
+ * systems and /proc/sys do, so that a file of root's can be read by capability,
+ * but not written by owning it. Clears the effective capabilities;
+ * privilege_keep(), which has to follow, brings back what it keeps. And it
+ * clears what PR_SET_PDEATHSIG has set. */
 void privilege_read_as_nobody(void);
 
 /* Lower a limit (RLIMIT_...), for good. That cannot fail. */

@@ -174,7 +174,8 @@ static const struct {
 struct answer {
 	int code[ARRAY_LEN(tries)];
 	int opened_anew; /* openat2() to write */
-	int read_rc;     /* of what only its owner may read */
+	int opened_sysctl;
+	int read_rc; /* of what only its owner may read */
 	char data[8];
 	char status[4096]; /* /proc/self/status */
 };
@@ -204,6 +205,9 @@ static void try_all(const void *question, int to)
 		a.code[i] = tries[i].act();
 	a.opened_anew = code_of(
 		syscall(SYS_openat2, AT_FDCWD, file, &how, sizeof(how)));
+	a.opened_sysctl = code_of(syscall(SYS_openat2, AT_FDCWD,
+					  "/proc/sys/kernel/core_pattern", &how,
+					  sizeof(how)));
 	a.read_rc = read_file(file, a.data, sizeof(a.data));
 	if (read_file("/proc/self/status", a.status, sizeof(a.status)))
 		return;
@@ -261,6 +265,16 @@ static void root_cannot_write_its_own_files(void **state)
 	assert_int_equal(ask()->opened_anew, -EACCES);
 }
 
+/* There the kernel goes by the effective user ID: who writes to this one
+ * chooses a program that root runs. */
+static void root_cannot_set_the_kernel(void **state)
+{
+	(void)state;
+	if (geteuid())
+		SKIP_BECAUSE("needs root to be nobody");
+	assert_int_equal(ask()->opened_sysctl, -EACCES);
+}
+
 /* What a line of a status of /proc says, in hexadecimal. */
 static uint64_t field(const char *status, const char *name)
 {
@@ -286,8 +300,9 @@ static void expect_confined(const char *status, uint64_t most)
 	if (geteuid())
 		return;
 	assert_int_equal(field(status, "\nCapBnd:"), 0);
-	if (!strstr(status, "\nUid:\t0\t0\t0\t65534\n"))
-		fail_msg("not nobody to file systems:\n%s", status);
+	if (!strstr(status, "\nUid:\t0\t65534\t0\t65534\n") ||
+	    !strstr(status, "\nGid:\t0\t65534\t0\t65534\n"))
+		fail_msg("not nobody:\n%s", status);
 }
 
 static void a_child_can_get_no_more(void **state)
@@ -336,6 +351,7 @@ int main(void)
 		cmocka_unit_test(all_but_reading_is_refused),
 		cmocka_unit_test(a_file_of_its_owners_alone_is_read),
 		cmocka_unit_test(root_cannot_write_its_own_files),
+		cmocka_unit_test(root_cannot_set_the_kernel),
 		cmocka_unit_test(a_child_can_get_no_more),
 		cmocka_unit_test(an_inspector_is_confined_as_well),
 	};
