@@ -1,25 +1,40 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "query/db.h"
 #include "query/output.h"
+#include "store/owner.h"
 
 int output_open(FILE **to, const char *path, struct weft_err *err)
 {
-	int code;
+	/* Where others may put links, one leads to where they want. */
+	int flags = owner_is_public_place(path) ? O_NOFOLLOW : 0;
+	int fd, code;
 
 	*to = NULL;
 	if (db_is_there(path))
 		return weft_fail(err, -EEXIST,
 				 "'%s' is a database, and is not written over",
 				 path);
-	*to = fopen(path, "we");
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | flags, 0666);
+	if (fd >= 0)
+		*to = fdopen(fd, "w");
 	if (*to)
 		return 0;
 	code = -errno;
+	if (fd >= 0)
+		close(fd);
+	if (code == -ELOOP && flags)
+		return weft_fail(
+			err, code,
+			"cannot create '%s': it is a symbolic link, in "
+			"a directory that others may write to; choose "
+			"another place",
+			path);
 	return weft_fail(err, code, "cannot create '%s': %s", path,
 			 strerror(-code));
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A file that is asked for by -o OUT. A database is not written over: it is a
- * recording, or somebody's. Half of an output is none.
+ * recording, or somebody's; nor is a link followed in a directory that others
+ * may write to. Half of an output is none.
  */
 #ifndef WEFT_OUTPUT_H
 #define WEFT_OUTPUT_H

@@ -59,8 +59,8 @@ char *file_resolve(const char *path, struct weft_err *err)
 		if (owner_is_public_place(path)) {
 			weft_fail(err, -EEXIST,
 				  "'%s' is a symbolic link in a directory that "
-				  "everybody may write to: name the file that "
-				  "it leads to",
+				  "others may write to: name the file that it "
+				  "leads to",
 				  path);
 			return NULL;
 		}
@@ -211,6 +211,41 @@ out:
 	return rc;
 }
 
+/* Open what lies beside the file, if anything does: fd is -1 then. SQLite would
+ * take it for the newest part of the file, so whose it is matters as much. */
+static int open_beside(const char *name, int *fd, struct weft_err *err)
+{
+	struct stat st;
+	int rc;
+
+	*fd = open(name,
+		   O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (*fd < 0 && errno == ENOENT)
+		return 0;
+	if (*fd < 0 || fstat(*fd, &st))
+		rc = weft_fail(err, -EEXIST,
+			       "'%s' is not a regular file that can be read: "
+			       "move it away, or choose another name",
+			       name);
+	else
+		rc = owner_check(name, &st, err);
+	if (rc && *fd >= 0)
+		close(*fd);
+	return rc;
+}
+
+/* A log, or its index. */
+static int check_log(const char *path, const char *suffix, struct weft_err *err)
+{
+	char name[PATH_MAX];
+	int fd, rc;
+
+	rc = open_beside(beside(name, path, "", suffix), &fd, err);
+	if (!rc && fd >= 0)
+		close(fd);
+	return rc;
+}
+
 /*
  * A journal may end with the name of another above it, of several files that
  * were written together. SQLite deletes that file when it rolls back; our
@@ -225,22 +260,13 @@ static int check_journal(const char *path, struct weft_err *err)
 	char name[PATH_MAX];
 	struct stat st;
 	bool is_trap;
-	int fd;
+	int fd, rc;
 
 	beside(name, path, "", suffixes[JOURNAL]);
-	fd = open(name,
-		  O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && errno == ENOENT)
-		return 0;
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		if (fd >= 0)
-			close(fd);
-		return weft_fail(err, -EEXIST,
-				 "'%s' is not a regular file that can be read: "
-				 "move it away, or choose another name",
-				 name);
-	}
-	is_trap = st.st_size >= (off_t)sizeof(end) &&
+	rc = open_beside(name, &fd, err);
+	if (rc || fd < 0)
+		return rc;
+	is_trap = !fstat(fd, &st) && st.st_size >= (off_t)sizeof(end) &&
 		  pread(fd, end, sizeof(end),
 			st.st_size - (off_t)sizeof(end)) == sizeof(end) &&
 		  !memcmp(end, magic, sizeof(end));
@@ -261,6 +287,10 @@ static int inspect(const char *path, struct weft_err *err)
 	int rc;
 
 	rc = check_journal(path, err);
+	if (!rc)
+		rc = check_log(path, suffixes[WAL], err);
+	if (!rc)
+		rc = check_log(path, suffixes[SHM], err);
 	if (rc)
 		return rc;
 	/* Only a writer can roll a journal back: file_recover() comes first. */

@@ -12,14 +12,17 @@ void owner_give_to_user(int fd);
 
 /*
  * May we write to what is there? Anywhere it has to be a regular file. In a
- * directory that everybody may write to (as /tmp) it also has to be of root,
- * of us, or of the user who called sudo, and to have no other name: a link
- * there may lead to any file. Returns 0, or -EEXIST with err filled.
+ * directory that others may write to (as /tmp) it also has to be of root,
+ * of us, of the user who called sudo, or of whose directory it is, and to have
+ * no other name: a link there may lead to any file. Returns 0, or -EEXIST with
+ * err filled.
  */
 int owner_check(const char *path, const struct stat *file,
 		struct weft_err *err) MUST_CHECK;
 
-/* Is the directory of path one that everybody may write to? */
+/* Is the directory of path one that others may write to: everybody, who owns
+ * it, or its group? Others are who is neither root, nor we, nor who called
+ * sudo. */
 bool owner_is_public_place(const char *path);
 
 #endif

@@ -21,7 +21,7 @@ allowed() {
 	store) echo 'store/|gen/store_sql' ;;
 	bpf) echo 'kern.h|measure_wire.h|trace_id.h|unwind.h|wire.h|[a-z_]*\.bpf\.h' ;;
 	collector) echo 'collector/|store/store.h|store/retention.h|store/weft.h|bpf/wire.h|bpf/measure_wire.h|gen/' ;;
-	query) echo 'query/|store/weft.h|store/store.h|store/schema.h|gen/query_sql|gen/pprof|gen/otlp_profiles|gen/flame_page' ;;
+	query) echo 'query/|store/weft.h|store/store.h|store/owner.h|store/schema.h|gen/query_sql|gen/pprof|gen/otlp_profiles|gen/flame_page' ;;
 	esac
 }
 for room in store bpf collector query; do

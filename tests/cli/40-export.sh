@@ -116,6 +116,26 @@ bad_output() {
 	has err 'cannot write the output'
 }
 
+# In a directory of ours a link is what we have made of it.
+no_link_of_others() {
+	recording weft.db
+	mkdir public
+	echo mine >victim
+	ln -s ../victim public/link
+	chmod 1777 public
+	for command in export flame; do
+		run "$weft" "$command" -o public/link
+		expect 1
+		has err "'public/link': it is a symbolic link"
+		is victim mine
+	done
+	"$weft" export -o public/file
+	[ -s public/file ]
+	chmod 755 public
+	"$weft" export -o public/link
+	cmp victim public/file
+}
+
 # A recording is not written over, by whatever name; nor is another database.
 no_database() {
 	recording weft.db
@@ -255,6 +275,7 @@ it "folded stacks are what readers accept, and add up" readable
 it "whatever a program is called, a line is a stack and its count" comms
 it "an empty export says so with exit status 4" empty
 it "output that cannot be written is an error" bad_output
+it "no link is followed that another may have made" no_link_of_others
 it "no database is written over" no_database
 it "half of an output is none" half
 it "loss --fail-above fails above its limit" limits

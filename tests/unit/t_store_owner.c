@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What others may have put in our way: in a directory that everybody may write
- * to links and files of theirs, beside a recording its lock and its journal.
- * They are refused by name, nothing is waited for, and no file that they lead
- * to is changed.
+ * What others may have put in our way: in a directory that they may write to
+ * links and files of theirs, beside a recording its lock, its log and its
+ * journal. They are refused by name, nothing is waited for, and no file that
+ * they lead to is changed.
  */
 #include "skip.h"
 #include "t_store.h"
@@ -96,6 +96,56 @@ static void a_file_of_another_is_refused(void **state)
 	unsetenv("SUDO_UID");
 	unsetenv("SUDO_GID");
 	t_expect("pub/a.db", "SELECT count(*) FROM recording", "2");
+}
+
+/* Everybody is not the only other. */
+static void whose_directory_it_is_counts(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		SKIP_BECAUSE("needs root to make a directory of another user");
+	assert_int_equal(symlink("../mine.db", "pub/a.db"), 0);
+	assert_int_equal(link("mine.db", "pub/b.db"), 0);
+	t_make_recording("pub/c.db");
+	assert_int_equal(chown("pub/c.db", somebody, somebody), 0);
+	/* Its owner's. */
+	assert_int_equal(chmod("pub", 0755), 0);
+	assert_int_equal(chown("pub", somebody, 0), 0);
+	expect_refused("pub/a.db", "symbolic link");
+	expect_refused("pub/b.db", "hard link");
+	/* Who lets us write there has a file there. */
+	t_close(t_open("pub/c.db", true));
+	/* A group's. */
+	assert_int_equal(chown("pub", 0, somebody), 0);
+	assert_int_equal(chmod("pub", 0775), 0);
+	expect_refused("pub/a.db", "symbolic link");
+	expect_refused("pub/c.db", "another user (1234)");
+	/* Who called sudo is nobody else. */
+	setenv("SUDO_UID", "1234", 1);
+	setenv("SUDO_GID", "1234", 1);
+	assert_int_equal(chown("pub", somebody, somebody), 0);
+	t_close(t_open("pub/a.db", true));
+	unsetenv("SUDO_UID");
+	unsetenv("SUDO_GID");
+	t_expect("mine.db", "SELECT count(*) FROM recording", "2");
+}
+
+/* SQLite takes them for the newest part of the file. */
+static void what_another_put_beside_is_refused(void **state)
+{
+	static const char *const beside[] = { "pub/a.db-wal", "pub/a.db-shm",
+					      "pub/a.db-journal" };
+
+	(void)state;
+	if (geteuid() != 0)
+		SKIP_BECAUSE("needs root to make a file of another user");
+	t_make_recording("pub/a.db");
+	for (size_t i = 0; i < ARRAY_LEN(beside); i++) {
+		close(open(beside[i], O_WRONLY | O_CREAT, 0666));
+		assert_int_equal(chown(beside[i], somebody, somebody), 0);
+		expect_refused("pub/a.db", "another user (1234)");
+		assert_int_equal(unlink(beside[i]), 0);
+	}
 }
 
 static void a_lock_of_another_is_refused(void **state)
@@ -201,6 +251,8 @@ int main(void)
 		TEST(a_hard_link_is_refused),
 		TEST(a_fifo_is_not_waited_for),
 		TEST(a_file_of_another_is_refused),
+		TEST(whose_directory_it_is_counts),
+		TEST(what_another_put_beside_is_refused),
 		TEST(a_lock_of_another_is_refused),
 		TEST(a_link_at_the_new_name_is_replaced),
 		TEST(what_would_make_way_is_checked_as_well),
