@@ -10,7 +10,7 @@
 A=0af7651916cd43dd8448eb211c80319c
 endless="WITH RECURSIVE t(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM t)"
 writers=1
-for program in record symbolize import; do
+for program in record symbolize import gc; do
 	[ -x "$(dirname "$weft")/weft-$program" ] || writers=
 done
 
@@ -31,7 +31,8 @@ no_writer() {
 		"spanId":"00f067aa0ba902b7","name":"x",
 		"startTimeUnixNano":"1","endTimeUnixNano":"2"}]}]}]}' >spans.json
 	sha256sum "$1" >before
-	for command in "symbolize -i $1" "import-spans -i $1 spans.json"; do
+	for command in "symbolize -i $1" "import-spans -i $1 spans.json" \
+		"gc -i $1 --keep-detail 1d"; do
 		# shellcheck disable=SC2086 # its words
 		ends "$weft" $command
 		expect 1
@@ -121,7 +122,8 @@ others() {
 	expect 0
 }
 
-# each SQL: reports end; the statuses are 0, or 1 or 4 with a sentence
+# each SQL: reports end, and what lets go of old rows; the statuses are 0, or 1 or
+# 4 with a sentence
 each() {
 	local n=0
 	recording bad.db "$(cat "$root/tests/data/spans.sql")" \
@@ -140,6 +142,19 @@ each() {
 		rm -f out.pb.gz
 	done
 	echo "$n of 16 answered"
+	for command in "gc --keep-detail 1d --keep-shape 1d,2d" \
+		"gc --max-size 1"; do
+		[ -n "$writers" ] || continue
+		cp bad.db old.db
+		# shellcheck disable=SC2086 # its words
+		ends "$weft" $command -i old.db
+		echo "$command: $status"
+		case $status in
+		0) ;;
+		1) [ -s err ] ;;
+		*) expect 0 ;;
+		esac
+	done
 }
 
 numbers() {
