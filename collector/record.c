@@ -62,9 +62,9 @@ struct recording {
 	bool has_handles; /* those above */
 	bool warned_of_retry, warned_of_size, warned_of_tending;
 	bool timer_is_proven;
-	int ticks;       /* of the deadline, that are over */
-	int stuck;       /* those in which the writer was at one job */
-	uint64_t n_done; /* jobs that it had done, at the last one */
+	int ticks;      /* of the deadline, that are over */
+	int stuck;      /* those in which the writer got no further */
+	uint64_t steps; /* of it, at the last one */
 };
 
 static void advance(struct recording *r);
@@ -319,16 +319,16 @@ static void finish(struct recording *r)
 	uv_stop(&r->parts.loop);
 }
 
-/* The disk does not answer: another job was not done for too long. */
+/* The disk does not answer: nothing went on for too long. */
 static bool is_stuck(struct recording *r)
 {
-	uint64_t n_done = writer_done(r->parts.writer);
+	uint64_t steps = writer_steps(r->parts.writer);
 
-	if (!writer_is_busy(r->parts.writer) || n_done != r->n_done)
+	if (!writer_is_busy(r->parts.writer) || steps != r->steps)
 		r->stuck = 0;
 	else
 		r->stuck++;
-	r->n_done = n_done;
+	r->steps = steps;
 	return r->stuck >= STUCK_TICKS;
 }
 

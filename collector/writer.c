@@ -335,9 +335,9 @@ size_t writer_queued(const struct writer *w)
 	return w->n_jobs;
 }
 
-uint64_t writer_done(const struct writer *w)
+uint64_t writer_steps(const struct writer *w)
 {
-	return w->n_done;
+	return w->n_done + store_steps(w->opts.store);
 }
 
 bool writer_is_busy(const struct writer *w)

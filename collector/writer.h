@@ -63,8 +63,9 @@ size_t writer_batch_bytes(const struct writer *w);
 /* Jobs queued or being written. */
 size_t writer_queued(const struct writer *w);
 
-/* Jobs that were done, well or not. */
-uint64_t writer_done(const struct writer *w);
+/* A number that grows as jobs are done, well or not, and while one is, unless
+ * the disk keeps it waiting. */
+uint64_t writer_steps(const struct writer *w);
 
 /* A job is being written right now. NULL is never busy. */
 bool writer_is_busy(const struct writer *w);

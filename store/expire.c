@@ -76,14 +76,13 @@ static int forget_traces(struct store *st, struct weft_err *err)
 	sqlite3_stmt *stmt;
 	int rc, step;
 
-	if (!st->trace.map.n)
+	if (!memory_count(&st->trace))
 		return 0;
 	rc = store_stmt(st, STORE_SQL_EXPIRE_OVER_LIST, &stmt, err);
 	ids = rc ? NULL : calloc(1, sizeof(*ids));
 	if (!ids) {
 		/* The file can be asked instead. */
-		idmap_clear(&st->trace.map);
-		st->trace.knows_all = false;
+		memory_clear(&st->trace);
 		return 0;
 	}
 	do {

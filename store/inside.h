@@ -8,29 +8,21 @@
 
 #include "gen/store_sql.h"
 #include "store/conn.h"
-#include "store/idmap.h"
 #include "store/lock.h"
+#include "store/memory.h"
 #include "store/store.h"
 
 /*
  * Ceilings of what is remembered, in entries of 24 bytes (32 to 64 with the
  * room that a hash table needs): 96, 24, 24 and 12 MiB, a few when stacks are
- * few. A full memory is cleared and the file asked instead; only of traces a
- * batch may add more, up to its samples (48 MiB).
+ * few. For what is forgotten the file is asked; only of traces, which are
+ * written last, a batch may add more, up to its samples (48 MiB).
  */
 enum {
 	MAX_NODES = 3 << 20,
 	MAX_FRAMES = 3 << 18,
 	MAX_TRACES = 3 << 18,
 	MAX_STACKS = 3 << 17,
-};
-
-/* Rows of one table that are remembered by key. */
-struct memory {
-	struct idmap map;
-	int64_t next;   /* id that the next new row gets */
-	size_t ceiling; /* entries */
-	bool knows_all; /* what is not in map is not in the file */
 };
 
 struct store {
@@ -61,8 +53,9 @@ struct store {
 	bool sort_in_memory;         /* no place for temporary files */
 	struct retention *retention; /* owned; NULL until something goes */
 	uint64_t sweep_after; /* rows that go before a sweep, while recorded */
-	bool is_trial;        /* all is undone in the end */
-	bool is_to_compact;   /* when it is closed */
+	_Atomic uint64_t steps; /* see store_steps() */
+	bool is_trial;          /* all is undone in the end */
+	bool is_to_compact;     /* when it is closed */
 };
 
 /* A statement, prepared once. Borrowed from the store. */
@@ -110,12 +103,15 @@ void sweep_saw(struct store *st, enum sweep_kind kind, int64_t id);
 /* Whether one is. What it may take away must not be remembered then. */
 bool sweep_is_under_way(const struct store *st);
 
-/* Remember a row that is in the file, if there is room. */
+/* Remember a row. Others may be forgotten for it: the file can be asked. */
 int remember_row(struct store *st, struct memory *memory, struct idmap_key key,
 		 int64_t id, struct weft_err *err) MUST_CHECK;
 
 /* What a node of the tree of stacks is remembered by. */
 struct idmap_key node_key(int64_t parent_id, int64_t frame_id);
+
+/* From now on nodes are looked for in the file, too: make it possible. */
+int stack_ask_file(struct store *st, struct weft_err *err) MUST_CHECK;
 
 /* Find or write a stack of a batch: its nodes and its row. frame_id: the ids of
  * the batch's frames. */
@@ -126,7 +122,7 @@ int stack_intern(struct store *st, const struct store_batch *batch,
 /* Whole stacks that are remembered may not be there any more. */
 void stack_forget(struct store *st);
 
-/* Clear what has no room for the batch. Outside of a transaction. */
+/* Forget what would leave no room for the batch. Outside of a transaction. */
 int intern_make_room(struct store *st, const struct store_batch *batch,
 		     struct weft_err *err) MUST_CHECK;
 

@@ -134,7 +134,7 @@ static int intern_binaries(struct store *st, const struct store_batch *b,
 static int remember(struct store *st, struct memory *memory,
 		    struct idmap_key key, int64_t id, struct weft_err *err)
 {
-	if (idmap_add(&memory->map, key, id))
+	if (memory_add(memory, key, id))
 		return weft_fail(err, -ENOMEM,
 				 "cannot write to '%s': no memory", st->path);
 	return 0;
@@ -143,8 +143,8 @@ static int remember(struct store *st, struct memory *memory,
 int remember_row(struct store *st, struct memory *memory, struct idmap_key key,
 		 int64_t id, struct weft_err *err)
 {
-	if (!memory->knows_all && memory->map.n >= memory->ceiling)
-		return 0;
+	if (memory_is_full(memory, 1))
+		memory_age(memory);
 	return remember(st, memory, key, id, err);
 }
 
@@ -166,7 +166,7 @@ static int find_frame(struct store *st, int64_t binary_id,
 	sqlite3_stmt *stmt;
 	int rc;
 
-	*out = idmap_find(&st->frame.map, key);
+	*out = memory_find(&st->frame, key);
 	if (*out)
 		return 0;
 	if (!st->frame.knows_all) {
@@ -218,7 +218,7 @@ int intern_trace(struct store *st, const uint8_t trace_id[16], int64_t *out,
 	int rc;
 
 	memcpy(key.word, trace_id, sizeof(key.word));
-	*out = idmap_find(&st->trace.map, key);
+	*out = memory_find(&st->trace, key);
 	if (*out)
 		return 0;
 	if (!st->trace.knows_all) {
@@ -293,56 +293,27 @@ struct intern_mark intern_mark(const struct store *st)
 	};
 }
 
-static void forget(struct memory *memory, int64_t first)
-{
-	idmap_drop_from(&memory->map, first);
-	memory->next = first;
-}
-
 void intern_forget(struct store *st, struct intern_mark mark)
 {
-	forget(&st->node, mark.node);
-	forget(&st->frame, mark.frame);
-	forget(&st->trace, mark.trace);
+	memory_forget_from(&st->node, mark.node);
+	memory_forget_from(&st->frame, mark.frame);
+	memory_forget_from(&st->trace, mark.trace);
 	stack_forget(st);
 	st->next_sample = mark.sample;
-}
-
-static void clear(struct memory *memory)
-{
-	idmap_clear(&memory->map);
-	memory->knows_all = false;
-}
-
-static bool is_full(const struct memory *memory, size_t n_more)
-{
-	return memory->map.n + n_more > memory->ceiling;
-}
-
-/* From now on nodes are looked for in the file. */
-static int clear_nodes(struct store *st, struct weft_err *err)
-{
-	int rc;
-
-	rc = conn_exec(&st->conn,
-		       "CREATE INDEX IF NOT EXISTS stack_node_identity"
-		       " ON stack_node (parent_id, frame_id)",
-		       err);
-	if (!rc)
-		clear(&st->node);
-	return rc;
 }
 
 int intern_make_room(struct store *st, const struct store_batch *b,
 		     struct weft_err *err)
 {
-	if (is_full(&st->frame, b->n_frames))
-		clear(&st->frame);
-	if (is_full(&st->trace, b->n_samples))
-		clear(&st->trace);
-	if (is_full(&st->node, b->n_stack_frames))
-		return clear_nodes(st, err);
-	return 0;
+	/* Of traces of a batch the file does not know before its end. */
+	if (memory_is_full(&st->trace, b->n_samples))
+		memory_age(&st->trace);
+	/* Soon some nodes will have to be forgotten; or a transaction that
+	 * failed has taken the index with it. */
+	if (st->node.knows_all &&
+	    memory_count(&st->node) < st->node.ceiling / 4 * 3)
+		return 0;
+	return stack_ask_file(st, err);
 }
 
 /* Read all rows of (id, key...) into memory. */
@@ -357,8 +328,8 @@ static int load(struct store *st, struct memory *memory, enum store_sql which,
 	if (rc)
 		return rc;
 	while ((step = sqlite3_step(stmt)) == SQLITE_ROW && !rc)
-		rc = remember(st, memory, to_key(stmt),
-			      sqlite3_column_int64(stmt, 0), err);
+		rc = remember_row(st, memory, to_key(stmt),
+				  sqlite3_column_int64(stmt, 0), err);
 	if (!rc && step != SQLITE_DONE)
 		rc = conn_fail(&st->conn, step, "read", err);
 	sqlite3_reset(stmt);
@@ -438,5 +409,6 @@ int intern_load(struct store *st, struct weft_err *err)
 	if ((size_t)st->node.next <= st->node.ceiling)
 		return load(st, &st->node, STORE_SQL_STACK_NODE_LIST,
 			    node_row_key, err);
-	return clear_nodes(st, err);
+	memory_clear(&st->node);
+	return 0;
 }

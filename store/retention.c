@@ -105,8 +105,8 @@ static bool is_gone(void *ctx, int64_t id)
 
 void retain_forget(struct memory *memory, struct retain_ids *ids)
 {
-	if (ids->n && memory->map.n)
-		idmap_drop_if(&memory->map, is_gone, ids);
+	if (ids->n && memory_count(memory))
+		memory_drop_if(memory, is_gone, ids);
 }
 
 /* ---- how large the file is */

@@ -37,31 +37,61 @@ struct idmap_key node_key(int64_t parent_id, int64_t frame_id)
 				     (uint64_t)frame_id } };
 }
 
-static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
-		       int64_t *out, struct weft_err *err)
+int stack_ask_file(struct store *st, struct weft_err *err)
 {
-	struct idmap_key key = node_key(parent_id, frame_id);
+	return conn_exec(&st->conn,
+			 "CREATE INDEX IF NOT EXISTS stack_node_identity"
+			 " ON stack_node (parent_id, frame_id)",
+			 err);
+}
+
+static int remember_node(struct store *st, struct idmap_key key, int64_t id,
+			 struct weft_err *err)
+{
+	bool forgets =
+		memory_is_full(&st->node, 1) && memory_has_old(&st->node);
+	int rc = forgets && st->node.knows_all ? stack_ask_file(st, err) : 0;
+
+	return rc ? rc : remember_row(st, &st->node, key, id, err);
+}
+
+/* The node that is known, by us or by the file; *out is 0 if there is none. */
+static int find_node(struct store *st, struct idmap_key key, int64_t parent_id,
+		     int64_t frame_id, int64_t *out, struct weft_err *err)
+{
 	sqlite3_stmt *stmt;
 	int rc;
 
-	*out = idmap_find(&st->node.map, key);
-	if (*out)
+	*out = memory_find(&st->node, key);
+	if (*out || st->node.knows_all)
 		return 0;
-	if (!st->node.knows_all) {
-		rc = store_stmt(st, STORE_SQL_STACK_NODE_FIND, &stmt, err);
-		if (rc)
-			return rc;
-		sqlite3_bind_int64(stmt, 1, parent_id);
-		sqlite3_bind_int64(stmt, 2, frame_id);
-		rc = store_find(st, stmt, out, err);
-		if (rc)
-			return rc;
-		if (*out)
-			return remember_row(st, &st->node, key, *out, err);
-	}
+	rc = store_stmt(st, STORE_SQL_STACK_NODE_FIND, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, parent_id);
+	sqlite3_bind_int64(stmt, 2, frame_id);
+	rc = store_find(st, stmt, out, err);
+	return rc || !*out ? rc : remember_node(st, key, *out, err);
+}
+
+/* A step of the walk. *is_new: the node that it comes from was made by the step
+ * before, so that nothing can be below it yet; then the same of its own. */
+static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
+		       int64_t *out, bool *is_new, struct weft_err *err)
+{
+	struct idmap_key key = node_key(parent_id, frame_id);
+	sqlite3_stmt *stmt;
+	int rc = 0;
+
+	*out = 0;
+	if (!*is_new)
+		rc = find_node(st, key, parent_id, frame_id, out, err);
+	if (rc || *out)
+		return rc;
 	rc = store_stmt(st, STORE_SQL_STACK_NODE_ADD, &stmt, err);
 	if (rc)
 		return rc;
+	*is_new = true;
 	*out = st->node.next;
 	sqlite3_bind_int64(stmt, 1, *out);
 	sqlite3_bind_int64(stmt, 2, parent_id);
@@ -70,7 +100,7 @@ static int intern_node(struct store *st, int64_t parent_id, int64_t frame_id,
 	if (rc)
 		return rc;
 	st->node.next++;
-	return remember_row(st, &st->node, key, *out, err);
+	return remember_node(st, key, *out, err);
 }
 
 /* Where the walk to a stack's node starts. */
@@ -141,6 +171,7 @@ int stack_intern(struct store *st, const struct store_batch *b,
 	struct idmap_key key = stack_key(st, b, stack, frame_id);
 	int64_t node = root_of(stack), frame = 0;
 	uint32_t i = stack->depth;
+	bool is_new = false;
 	int rc;
 
 	*out = idmap_find(&st->stack, key);
@@ -148,7 +179,7 @@ int stack_intern(struct store *st, const struct store_batch *b,
 		return 0;
 	while (i--) {
 		frame = frame_id[b->stack_frames[stack->first + i]];
-		rc = intern_node(st, node, frame, &node, err);
+		rc = intern_node(st, node, frame, &node, &is_new, err);
 		if (rc)
 			return rc;
 		sweep_saw(st, SWEEP_NODE, node);

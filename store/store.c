@@ -10,6 +10,10 @@
 #include "store/inside.h"
 #include "store/schema.h"
 
+enum {
+	STEP = 1000 /* of SQLite's machine: some tens of rows */
+};
+
 int store_stmt(struct store *st, enum store_sql which, sqlite3_stmt **out,
 	       struct weft_err *err)
 {
@@ -219,12 +223,21 @@ static int begin_recording(struct store *st, const struct store_opts *opts,
  * with 8 MiB that takes twice the CPU time. Foreign keys are the writer's own
  * doing, and checking them per row is dear.
  */
+static int on_steps(void *ctx)
+{
+	struct store *st = ctx;
+
+	st->steps++;
+	return 0;
+}
+
 static int configure(struct store *st, struct weft_err *err)
 {
 	sqlite3_stmt *stmt = NULL;
 	bool is_wal;
 	int rc;
 
+	sqlite3_progress_handler(st->conn.db, STEP, on_steps, st);
 	rc = conn_exec(&st->conn,
 		       "PRAGMA journal_mode = WAL;"
 		       "PRAGMA synchronous = NORMAL;"
@@ -260,9 +273,9 @@ static void destroy(struct store *st)
 		sqlite3_finalize(st->stmt[i]);
 	conn_close(&st->conn);
 	lock_close(st->lock);
-	idmap_release(&st->node.map);
-	idmap_release(&st->frame.map);
-	idmap_release(&st->trace.map);
+	memory_release(&st->node);
+	memory_release(&st->frame);
+	memory_release(&st->trace);
 	idmap_release(&st->stack);
 	free(st->ledger_entry_id);
 	free(st->metric_has_value);
@@ -308,14 +321,6 @@ static int attach(struct store *st, const struct store_opts *opts,
 	return rc;
 }
 
-static void init_memory(struct memory *memory, size_t ceiling)
-{
-	idmap_init(&memory->map);
-	memory->next = 1;
-	memory->ceiling = ceiling;
-	memory->knows_all = true;
-}
-
 static int open_store(struct store **out, const struct store_opts *opts,
 		      bool is_amended, struct weft_err *err)
 {
@@ -334,9 +339,9 @@ static int open_store(struct store **out, const struct store_opts *opts,
 	st->next_sample = 1;
 	st->tail_limit = STORE_TAIL_ROWS;
 	st->sweep_after = SWEEP_AFTER;
-	init_memory(&st->node, MAX_NODES);
-	init_memory(&st->frame, MAX_FRAMES);
-	init_memory(&st->trace, MAX_TRACES);
+	memory_init(&st->node, MAX_NODES);
+	memory_init(&st->frame, MAX_FRAMES);
+	memory_init(&st->trace, MAX_TRACES);
 	idmap_init(&st->stack);
 	st->stack_ceiling = MAX_STACKS;
 	if (st->in_memory) {
@@ -395,6 +400,11 @@ static uint64_t size_of(const char *path, const char *suffix)
 
 	snprintf(name, sizeof(name), "%s%s", path, suffix);
 	return stat(name, &status) == 0 ? (uint64_t)status.st_size : 0;
+}
+
+uint64_t store_steps(const struct store *st)
+{
+	return st->steps;
 }
 
 uint64_t store_wal_bytes(const struct store *st)

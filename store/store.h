@@ -449,6 +449,10 @@ int store_replace_names(struct store *st, const struct store_name *names,
 /* Bytes in the write-ahead log now; 0 where there is none. Cheap. */
 uint64_t store_wal_bytes(const struct store *st);
 
+/* A number that grows while something is being done, unless the disk keeps it
+ * waiting. Any thread may ask. */
+uint64_t store_steps(const struct store *st);
+
 /* Bytes of the file and of its log. */
 uint64_t store_file_bytes(const struct store *st);
 
