@@ -45,7 +45,7 @@ reader() {
 beside() {
 	reader "$2-top" "$weft" top -n 5 -i "$1"
 	reader "$2-loss" "$weft" loss -i "$1"
-	reader "$2-own" "$weft" -i "$1"
+	reader "$2-own" env WEFT_DB="$1" "$weft"
 	reader "$2-export" "$weft" export -f folded -o "$dir/out.$2" "$1"
 	reader "$2-shell" sqlite3 -cmd ".timeout 60000" "$1" \
 		"SELECT count(*) FROM sample; SELECT count(*) FROM stack"
