@@ -286,18 +286,19 @@ static bool is_rare(const struct compare_part *part,
 }
 
 /*
- * By what the number of samples on a side is to be divided, for the interval:
- * as for the test, but around the side's own share. Where too few clusters
- * have the item to tell, it is taken to vary as on the other side; where these
- * do not tell either, each cluster is one observation.
+ * By what the number of samples on a side is to be divided: the design effect
+ * of the item around a share, or that of its side, whichever is more (Rao,
+ * Scott 1981). Where too few clusters have the item to tell, it is taken to
+ * vary as on the other side; where these do not tell either, each cluster is
+ * one observation. So for the interval, around the side's own share, and for
+ * the test, around that of both: else a few large requests would be a finding.
  */
-static double interval_effect(const struct compare *c, enum compare_kind kind,
-			      const struct compare_part *part, int side)
+static double divisor(const struct compare *c, enum compare_kind kind,
+		      const struct compare_part *part, int side, double share)
 {
 	const struct compare_set *set = &c->set[side], *other = &c->set[!side];
-	double own = effect_of(&part[side], set,
-			       tally_share(&part[side].tally, &set->all));
-	double effect = fmax(set->effect[kind], own);
+	double effect =
+		fmax(set->effect[kind], effect_of(&part[side], set, share));
 
 	if (!is_rare(&part[side], set))
 		return effect;
@@ -317,7 +318,7 @@ static void find_difference(const struct compare *c, enum compare_kind kind,
 	for (int side = 0; side < COMPARE_SIDES; side++) {
 		const struct compare_set *set = &c->set[side];
 		double n = tally_samples(&set->all) /
-			   interval_effect(c, kind, part, side);
+			   divisor(c, kind, part, side, to->share[side]);
 
 		in[side] = stats_share_at(to->share[side] * n, n, set->student);
 	}
@@ -325,10 +326,7 @@ static void find_difference(const struct compare *c, enum compare_kind kind,
 		compare_difference(to->share[1], in[1], to->share[0], in[0]);
 }
 
-/*
- * p of an item, in effective numbers of samples: divided by the design effect
- * of the item and that of its side, whichever is more (Rao, Scott 1981).
- */
+/* p of an item, in effective numbers of samples. */
 static void test(const struct compare *c, enum compare_kind kind,
 		 const struct compare_part *part, struct compare_answer *to)
 {
@@ -336,11 +334,8 @@ static void test(const struct compare *c, enum compare_kind kind,
 	double k[COMPARE_SIDES], n[COMPARE_SIDES], few;
 
 	for (int side = 0; side < COMPARE_SIDES; side++) {
-		const struct compare_set *set = &c->set[side];
-		double effect = fmax(set->effect[kind],
-				     effect_of(&part[side], set, share));
-
-		n[side] = tally_samples(&set->all) / effect;
+		n[side] = tally_samples(&c->set[side].all) /
+			  divisor(c, kind, part, side, share);
 		k[side] = to->share[side] * n[side];
 	}
 	few = fmin(k[0] + k[1], n[0] + n[1] - k[0] - k[1]);

@@ -177,7 +177,8 @@ table('clustered', ['m', 'n', 'k', 'n_sq', 'k_sq', 'kn', 'having', 'all',
                     'lo', 'hi'], rows)
 
 # ---- two sets of clusters, whole: each row a cluster, its samples by item
-ITEMS = 7
+ITEMS = 9
+RANDOM = 7  # the others are of few clusters, of one side and of both
 BASE = [.4, .3, .15, .1, .04, .009, .001]
 MORE = [.25, .45, .15, .1, .04, .009, .001]
 
@@ -187,31 +188,60 @@ def cluster(shares, n, run):
     got = [0] * ITEMS
     while n > 0:
         take = min(n, 1 + int(rng.expovariate(1 / run)))
-        got[rng.choices(range(ITEMS), shares)[0]] += take
+        got[rng.choices(range(RANDOM), shares)[0]] += take
         n -= take
     return got
 
 
 sides = [[cluster(BASE, rng.randint(80, 120), 2) for _ in range(14)],
          [cluster(MORE, rng.randint(150, 250), 2) for _ in range(18)]]
+for at in (0, 5, 9, 11):
+    sides[0][at][7] += 2
+for at in (2, 3):
+    sides[0][at][8] += 16
+for at in range(0, 18, 3):
+    sides[1][at][7] += 60
+for at in (4, 8, 16):
+    sides[1][at][8] += 2
 n = [[sum(c) for c in side] for side in sides]
 N = [sum(x) for x in n]
 K = [[sum(c[i] for c in side) for side in sides] for i in range(ITEMS)]
 R = [sum(k) / sum(N) for k in K]
 
 
-def variance(i, s):
+def variance(i, s, share):
     m = len(sides[s])
-    return m / (m - 1) * sum((c[i] - R[i] * x) ** 2
+    return m / (m - 1) * sum((c[i] - share * x) ** 2
                              for c, x in zip(sides[s], n[s])) / N[s] ** 2
 
 
-base = [[R[i] * (1 - R[i]) / N[s] for s in (0, 1)] for i in range(ITEMS)]
-effect = [max(1, sum(variance(i, s) for i in range(ITEMS)) /
-              sum(base[i][s] for i in range(ITEMS))) for s in (0, 1)]
+def base(i, s, share):
+    return share * (1 - share) / N[s]
+
+
+effect = [max(1, sum(variance(i, s, R[i]) for i in range(ITEMS)) /
+              sum(base(i, s, R[i]) for i in range(ITEMS))) for s in (0, 1)]
+
+
+def is_rare(i, s):
+    """Fewer than 5 clusters have it, or have anything else."""
+    return min(sum(c[i] > 0 for c in sides[s]),
+               sum(c[i] < x for c, x in zip(sides[s], n[s]))) < 5
+
+
+def divisor(i, s):
+    own = variance(i, s, R[i]) / base(i, s, R[i])
+    if not is_rare(i, s):
+        return max(effect[s], own)
+    if is_rare(i, 1 - s):
+        return max(effect[s], own, sum(x * x for x in n[s]) / N[s])
+    o, there = 1 - s, K[i][1 - s] / N[1 - s]
+    return max(effect[s], own, variance(i, o, there) / base(i, o, there))
+
+
 p, tested = [], []
 for i in range(ITEMS):
-    d = [max(effect[s], variance(i, s) / base[i][s]) for s in (0, 1)]
+    d = [divisor(i, s) for s in (0, 1)]
     k, m = [K[i][s] / d[s] for s in (0, 1)], [N[s] / d[s] for s in (0, 1)]
     tested.append(oracle.p_min(sum(k), m[0] / sum(m)) <= 0.0025)
     p.append(oracle.hyper_midp(whole(k[0]), whole(m[0]), whole(k[1]),

@@ -232,7 +232,7 @@ static void what_weighs_nothing_is_nowhere(void **state)
 	item = ITEMS;
 	assert_int_equal(compare_add(&c, COMPARE_SECOND, &item, 1, &none), 0);
 	for (size_t i = 0; i < ARRAY_LEN(first); i++) {
-		struct tally t = tally_of_shape(9, 9);
+		struct tally t = tally_of_shape(40, 40);
 
 		compare_add_all(&c, COMPARE_FIRST, &t);
 		assert_int_equal(compare_add(&c, COMPARE_FIRST, &item, 1, &t),

@@ -86,7 +86,7 @@ static void it_is_drawn_with_the_buckets_between(void **state)
 	(void)state;
 	assert_int_equal(histogram_add(&h, 1, 2600), 0);
 	assert_int_equal(histogram_add(&h, 3, 1300), 0);
-	histogram_print(&h, &powers, "", 100, to);
+	histogram_print(&h, &powers, "", 100, 0, to);
 	fclose(to);
 	assert_string_equal(
 		text,

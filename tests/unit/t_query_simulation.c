@@ -399,6 +399,58 @@ static void slow_requests_differ_only_where_they_do(void **state)
 	}
 }
 
+/* ---- Requests of routes, each with functions of its own: a few are large, so
+ * that what a route does is in few requests of a side and makes up much of it.
+ * Which side a request is on, chance says. */
+
+static void add_routed(struct compare *c, enum compare_side side)
+{
+	static const struct {
+		double part, samples; /* of all requests; of each, on average */
+	} routes[] = { { 0.3, 5 }, { 0.4, 20 }, { 0.27, 100 }, { 0.03, 1000 } };
+	double at = uniform(), mix = uniform();
+	uint32_t route = 0;
+	int n;
+
+	while (route + 1 < ARRAY_LEN(routes) && at >= routes[route].part)
+		at -= routes[route++].part;
+	n = (int)(routes[route].samples * lognormal() / exp(0.5) + uniform());
+	for (int i = 0; i < n; i++)
+		add_samples(c, side, 2 * route + (uniform() < mix), 1);
+	compare_end_cluster(c, side, 1);
+}
+
+static void a_few_large_requests_are_no_finding(void **state)
+{
+	static const int requests[][COMPARE_SIDES] = { { 100, 250 },
+						       { 60, 60 },
+						       { 55, 2000 } };
+	bool unused;
+
+	(void)state;
+	seed = 11;
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
+		int runs = runs_of(100), wrong = 0;
+
+		for (int run = 0; run < runs; run++) {
+			struct compare c = { .least_clusters =
+						     COMPARE_FEW_BLOCKS };
+
+			for (int side = 0; side < COMPARE_SIDES; side++)
+				for (int r = 0; r < requests[i][side]; r++)
+					add_routed(&c, side);
+			assert_int_equal(compare_finish(&c), 0);
+			wrong += reported(&c, 0, &unused) > 0;
+			compare_release(&c);
+		}
+		printf("# %d and %d requests of routes of which some are "
+		       "large: of %d comparisons of the same %d report "
+		       "anything\n",
+		       requests[i][0], requests[i][1], runs, wrong);
+		assert_true(wrong <= 0.05 * runs);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -406,6 +458,7 @@ int main(void)
 		cmocka_unit_test(nothing_changed_and_nothing_is_reported),
 		cmocka_unit_test(five_points_more_are_found),
 		cmocka_unit_test(slow_requests_differ_only_where_they_do),
+		cmocka_unit_test(a_few_large_requests_are_no_finding),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
