@@ -23,30 +23,44 @@ static bool has(cap_value_t capability)
 	return value == CAP_SET;
 }
 
-/* What recordings lack where these are not there. */
-static void warn(char out[PRIVILEGE_WARNING_SIZE])
+size_t privilege_lacks(struct privilege_lack out[PRIVILEGE_WANTED])
 {
 	static const struct {
 		cap_value_t capability;
-		const char *what;
-	} wanted[] = {
+		struct privilege_lack lack;
+	} wanted[PRIVILEGE_WANTED] = {
 		{ CAP_SYS_PTRACE,
-		  "CAP_SYS_PTRACE other users' processes have no names and no trace IDs" },
+		  { "CAP_SYS_PTRACE",
+		    "other users' processes have no names and no trace IDs" } },
 		{ CAP_DAC_READ_SEARCH,
-		  "CAP_DAC_READ_SEARCH programs that only their owner may read have no names" },
+		  { "CAP_DAC_READ_SEARCH",
+		    "programs that only their owner may read have no names" } },
 		{ CAP_CHECKPOINT_RESTORE,
-		  "CAP_CHECKPOINT_RESTORE files that were deleted or replaced while mapped have no names" },
-		{ CAP_SYSLOG, "CAP_SYSLOG kernel functions may have no names" },
+		  { "CAP_CHECKPOINT_RESTORE",
+		    "files that were deleted or replaced while mapped have no names" } },
+		{ CAP_SYSLOG,
+		  { "CAP_SYSLOG", "kernel functions may have no names" } },
 	};
-	size_t used = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
+		if (!has(wanted[i].capability))
+			out[n++] = wanted[i].lack;
+	return n;
+}
+
+/* What recordings lack where these are not there. */
+static void warn(char out[PRIVILEGE_WARNING_SIZE])
+{
+	struct privilege_lack lacks[PRIVILEGE_WANTED];
+	size_t n = privilege_lacks(lacks), used = 0;
 
 	out[0] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++)
-		if (!has(wanted[i].capability) && used < PRIVILEGE_WARNING_SIZE)
-			used += (size_t)snprintf(
-				out + used, PRIVILEGE_WARNING_SIZE - used,
-				"%swithout %s", used ? "; " : "",
-				wanted[i].what);
+	for (size_t i = 0; i < n && used < PRIVILEGE_WARNING_SIZE; i++)
+		used += (size_t)snprintf(out + used,
+					 PRIVILEGE_WARNING_SIZE - used,
+					 "%swithout %s %s", used ? "; " : "",
+					 lacks[i].name, lacks[i].cost);
 }
 
 int privilege_check(char warning[PRIVILEGE_WARNING_SIZE], struct weft_err *err)

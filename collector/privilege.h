@@ -10,8 +10,18 @@
 #include <sys/types.h>
 
 enum {
-	PRIVILEGE_WARNING_SIZE = 512
+	PRIVILEGE_WARNING_SIZE = 512,
+	PRIVILEGE_WANTED = 4
 };
+
+/* A right that recording can do without. */
+struct privilege_lack {
+	const char *name; /* as CAP_SYSLOG */
+	const char *cost; /* what is missing without it */
+};
+
+/* Which of these we do not have; how many. */
+size_t privilege_lacks(struct privilege_lack out[PRIVILEGE_WANTED]);
 
 /*
  * Check that recording is possible at all. -EPERM names the missing

@@ -15,7 +15,8 @@
 
 enum {
 	BUCKETS = 66, /* of powers of two: see histogram.h */
-	BAR = 40
+	BAR_MOST = 40,
+	REST = 33 /* what stands beside a bar */
 };
 
 struct hist_opts {
@@ -138,6 +139,7 @@ static double rate(const struct slice *s)
 static void print_slices(const struct slices *s, const struct report *r)
 {
 	bool is_ns = !strcmp(r->range.unit, "ns");
+	int longest = histogram_bar(table_width(), REST, BAR_MOST);
 	double most = 0, busy;
 	size_t i;
 
@@ -149,7 +151,7 @@ static void print_slices(const struct slices *s, const struct report *r)
 	       "AT", "SAMPLES", is_ns ? "CPUS" : "");
 	for (i = 0; i < s->n; i++) {
 		const struct slice *one = &s->rows[i];
-		int bar = most > 0 ? (int)(rate(one) / most * BAR) : 0;
+		int bar = most > 0 ? (int)(rate(one) / most * longest) : 0;
 
 		busy = one->end_ns > one->start_ns
 			       ? one->value /
@@ -163,8 +165,8 @@ static void print_slices(const struct slices *s, const struct report *r)
 		else
 			printf("%7s ", "");
 		printf("|%.*s%*s|\n", bar,
-		       "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@", BAR - bar,
-		       "");
+		       "@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@",
+		       longest - bar, "");
 	}
 }
 
@@ -264,7 +266,7 @@ static void print_buckets(const struct report *r, const struct histogram *h,
 
 	report_print_heading(r);
 	printf("%s (%s)\n\n", about, r->range.unit);
-	histogram_print(h, &powers, r->range.unit, 1, stdout);
+	histogram_print(h, &powers, r->range.unit, 1, table_width(), stdout);
 	putchar('\n');
 	for (i = 0; i < ARRAY_LEN(percentiles); i++)
 		printf("%s%s in %s", i ? ", " : "", percentiles[i].name,

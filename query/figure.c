@@ -80,6 +80,11 @@ const char *figure_percent(struct figure *to, double part, double all)
 	return to->text;
 }
 
+bool figure_is_few(const struct tally *part)
+{
+	return part->count < FEW_OF_ONE;
+}
+
 const char *figure_share_in(struct figure *to, const struct tally *part,
 			    const struct tally *all, struct stats_interval in)
 {
@@ -87,7 +92,7 @@ const char *figure_share_in(struct figure *to, const struct tally *part,
 		snprintf(to->text, sizeof(to->text), "-");
 	else if (part->count == 0)
 		snprintf(to->text, sizeof(to->text), "0");
-	else if (part->count < FEW_OF_ONE)
+	else if (figure_is_few(part))
 		snprintf(to->text, sizeof(to->text), "<= %.2f", 100 * in.hi);
 	else
 		snprintf(to->text, sizeof(to->text), "%.2f",

@@ -6,6 +6,7 @@
 #ifndef WEFT_FIGURE_H
 #define WEFT_FIGURE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,9 @@ const char *figure_percent(struct figure *to, double part, double all);
  */
 const char *figure_share(struct figure *to, const struct tally *part,
 			 const struct tally *all);
+
+/* So few samples that of their share only the limit is printed. */
+bool figure_is_few(const struct tally *part);
 
 /* The interval of a share in percent: "12.10-12.58", or "-" as above */
 const char *figure_share_interval(struct figure *to, const struct tally *part,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "query/follow.h"
+#include "store/weft.h"
 
 enum {
 	PATH_BYTES = 4096
@@ -81,7 +82,7 @@ bool follow_is_written(const char *path)
 
 void follow_begin_block(bool is_first)
 {
-	if (isatty(STDOUT_FILENO))
+	if (weft_is_terminal(STDOUT_FILENO))
 		fputs("\033[H\033[J", stdout);
 	else if (!is_first)
 		putchar('\n');

@@ -9,9 +9,12 @@
 #include "query/histogram.h"
 
 enum {
-	BAR = 52, /* characters: labels, count and bar fit into 80 */
+	BAR_MOST = 52, /* characters */
+	BAR_LEAST = 8,
 	LABEL = 16,
-	COUNT = 10
+	COUNT = 10,
+	REST = LABEL + COUNT + 4, /* what stands beside a bar */
+	TIME = 13                 /* " from 1.05 ms" */
 };
 
 int histogram_add(struct histogram *h, uint32_t bucket, uint64_t count)
@@ -125,26 +128,37 @@ uint32_t histogram_quantile(const struct histogram *h, double q)
 	return h->n ? h->counts[i].bucket : 0;
 }
 
-static void print_bucket(const struct bucket_edges *e, uint32_t bucket,
-			 uint64_t count, uint64_t most, const char *unit,
-			 FILE *to)
+int histogram_bar(unsigned width, int rest, int most)
 {
-	int bar = most ? (int)((double)count / (double)most * BAR) : 0;
+	int left = (int)width - rest;
+
+	if (!width || left > most)
+		return most;
+	return left < BAR_LEAST ? BAR_LEAST : left;
+}
+
+static void print_bucket(const struct bucket_edges *e, uint32_t bucket,
+			 double part, uint64_t count, const char *unit,
+			 int longest, FILE *to)
+{
 	struct bucket_bounds b = bucket_bounds(e, bucket);
+	int bar = (int)(part * longest);
 	char label[64];
 
 	fprintf(to, "%-*s %*" PRIu64 " |%.*s%*s|", LABEL,
 		bucket_label(label, e, bucket), COUNT, count, bar,
 		"@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@@",
-		BAR - bar, "");
+		longest - bar, "");
 	if (!strcmp(unit, "ns") && b.lo >= 1000 && b.lo != INT64_MAX)
 		fprintf(to, " from %s", FIGURE(figure_ns, (double)b.lo));
 	fprintf(to, "\n");
 }
 
 void histogram_print(const struct histogram *h, const struct bucket_edges *e,
-		     const char *unit, uint64_t div, FILE *to)
+		     const char *unit, uint64_t div, unsigned width, FILE *to)
 {
+	int longest = histogram_bar(
+		width, REST + (strcmp(unit, "ns") ? 0 : TIME), BAR_MOST);
 	uint64_t most = 0;
 	size_t at = 0;
 
@@ -156,6 +170,7 @@ void histogram_print(const struct histogram *h, const struct bucket_edges *e,
 
 		if (h->counts[at].bucket == b)
 			count = h->counts[at++].count / div;
-		print_bucket(e, b, count, most, unit, to);
+		print_bucket(e, b, most ? (double)count / (double)most : 0,
+			     count, unit, longest, to);
 	}
 }

@@ -55,8 +55,12 @@ uint32_t histogram_quantile(const struct histogram *h, double q);
 
 /* Draw all buckets from the first to the last that has a count, with those
  * between; counts are divided by div (at least 1). Values of unit "ns" are
- * told as times too. */
+ * told as times too. Lines are cut to a width by shorter bars; 0: to none. */
 void histogram_print(const struct histogram *h, const struct bucket_edges *e,
-		     const char *unit, uint64_t div, FILE *to);
+		     const char *unit, uint64_t div, unsigned width, FILE *to);
+
+/* How long bars may be so that lines fit into a width (0: any) of which rest is
+ * taken: at most most, and never so short that they tell nothing. */
+int histogram_bar(unsigned width, int rest, int most);
 
 #endif

@@ -25,7 +25,7 @@ struct found {
 	char measures[LINE_BYTES];
 	int64_t n_events, n_measures, recordings, last;
 	int64_t requests, only_spans;
-	char trace[33]; /* that used most; "" where there is none */
+	char trace[33]; /* how that which used most begins; "": there is none */
 	char host[NAME_BYTES];
 	bool has_unnamed, has_spans, has_off_cpu;
 };
@@ -110,6 +110,34 @@ static int load_processes(struct found *f, struct db *db, int64_t event,
 	return rc;
 }
 
+/* How many digits two IDs begin with alike. */
+static size_t alike(const char *a, const char *b)
+{
+	size_t n = 0;
+
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
+/* Cut the ID so that it is short, and no other begins with it. */
+static void shorten(char trace[33], sqlite3_stmt *stmt)
+{
+	enum {
+		SHORT = 12
+	};
+	size_t length = SHORT;
+	char other[33];
+
+	for (int column = 3; column <= 4; column++) {
+		db_copy_word(stmt, column, other, sizeof(other));
+		if (alike(trace, other) >= length)
+			length = alike(trace, other) + 1;
+	}
+	if (length < 33)
+		trace[length] = '\0';
+}
+
 static int load_requests(struct found *f, struct db *db, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
@@ -122,6 +150,7 @@ static int load_requests(struct found *f, struct db *db, struct weft_err *err)
 	f->requests = sqlite3_column_int64(stmt, 0);
 	f->only_spans = sqlite3_column_int64(stmt, 1);
 	db_copy_word(stmt, 2, f->trace, sizeof(f->trace));
+	shorten(f->trace, stmt);
 	return 0;
 }
 
@@ -193,9 +222,10 @@ static void print_found(const struct found *f, const struct report *r)
 	const char *path = db_path(r->db);
 
 	weft_sanitize(safe, sizeof(safe), path, strlen(path));
-	printf("%s: %lld recording%s of host %s", safe,
-	       (long long)f->recordings, f->recordings == 1 ? "" : "s",
-	       f->host);
+	printf("%s: %lld recording%s", safe, (long long)f->recordings,
+	       f->recordings == 1 ? "" : "s");
+	if (f->recordings)
+		printf(" of host %s", f->host);
 	if (!stat(path, &st))
 		printf(", %.1f MB", (double)st.st_size / 1e6);
 	putchar('\n');
@@ -235,8 +265,8 @@ static void print_next(const struct found *f)
 	if (f->requests) {
 		suggest("weft traces", "which requests used them most");
 		/* It may be of an earlier recording than the last. */
-		snprintf(command, sizeof(command), "weft trace %.12s%s",
-			 f->trace, f->recordings > 1 ? " --recording all" : "");
+		snprintf(command, sizeof(command), "weft trace %s%s", f->trace,
+			 f->recordings > 1 ? " --recording all" : "");
 		suggest(command, "the first of them, against everyone");
 	}
 	if (f->has_spans)

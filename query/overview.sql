@@ -18,11 +18,17 @@ ORDER BY g.count DESC, g.process_id;
 
 -- name: overview_requests
 -- Of requests: how many have a sample, how many have none but spans, and the
--- ID of the one that used most.
+-- ID of the one that used most, with those before and after it in their order.
 SELECT (SELECT count(*) FROM trace WHERE samples > 0),
        (SELECT count(*) FROM trace WHERE samples = 0),
-       (SELECT hex FROM trace WHERE samples > 0
-         ORDER BY value_sum DESC, id LIMIT 1);
+       most.hex,
+       (SELECT hex FROM trace WHERE hex < most.hex
+         ORDER BY hex DESC LIMIT 1),
+       (SELECT hex FROM trace WHERE hex > most.hex
+         ORDER BY hex LIMIT 1)
+FROM (SELECT 1)
+LEFT JOIN (SELECT hex FROM trace WHERE samples > 0
+            ORDER BY value_sum DESC, id LIMIT 1) AS most;
 
 -- name: overview_file
 -- How many recordings it has, the last one's host, whether a frame of user code

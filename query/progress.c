@@ -51,7 +51,7 @@ void progress_begin(struct progress *p, sqlite3 *db, const char *path,
 {
 	*p = (struct progress){
 		.path = path,
-		.has_terminal = isatty(STDERR_FILENO),
+		.has_terminal = weft_is_terminal(STDERR_FILENO),
 		.began_s = now_s(),
 		.cpu_limit_s = read_clock_s(CLOCK_PROCESS_CPUTIME_ID) + cpu_s,
 	};

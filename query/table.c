@@ -250,5 +250,5 @@ bool table_may_colour(void)
 {
 	const char *no_colour = getenv("NO_COLOR");
 
-	return isatty(STDOUT_FILENO) && !(no_colour && *no_colour);
+	return weft_is_terminal(STDOUT_FILENO) && !(no_colour && *no_colour);
 }

@@ -51,7 +51,7 @@ int table_print(const struct table *t, FILE *to, unsigned width,
  * 80), or 0 where stdout is none. */
 unsigned table_width(void);
 
-/* May colour be used on stdout: a terminal, and NO_COLOR is not set. */
+/* May colour be used on stdout: weft_is_terminal(), and NO_COLOR is not set. */
 bool table_may_colour(void);
 
 #endif

@@ -311,6 +311,13 @@ const char *weft_base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+bool weft_is_terminal(int fd)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(fd) && !(term && !strcmp(term, "dumb"));
+}
+
 bool weft_find_beside(const char *name, char *out, size_t size)
 {
 	size_t name_size = strlen(name) + 1;

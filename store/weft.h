@@ -82,6 +82,9 @@ size_t weft_decode(const unsigned char *text, size_t size, uint32_t *point);
  * weft_sanitize() escapes. */
 bool weft_is_unsafe(uint32_t point);
 
+/* May escape sequences be written there: a terminal, and $TERM is not dumb. */
+bool weft_is_terminal(int fd);
+
 /* Bytes as lower-case hexadecimal digits: out has room for 2 * size + 1. */
 void weft_hex(char *out, const void *bytes, size_t size);
 

@@ -16,6 +16,7 @@ case $weft in /*) ;; *) weft=$PWD/$weft ;; esac
 tests_run=0
 tests_failed=0
 unset WEFT_DB COLUMNS NO_COLOR
+export TERM=xterm
 
 if [ ! -x "$weft" ]; then
 	echo "Bail out! no $weft: build it, or name one in \$WEFT"

@@ -39,7 +39,9 @@ static void read_line(const char *path, char *line, int size)
 static bool check_rights(struct doctor_report *r)
 {
 	struct weft_err err = { 0 };
+	struct privilege_lack lacks[PRIVILEGE_WANTED];
 	char warning[PRIVILEGE_WARNING_SIZE];
+	size_t n;
 
 	if (privilege_check(warning, &err)) {
 		r->is_not_allowed = true;
@@ -50,10 +52,13 @@ static bool check_rights(struct doctor_report *r)
 			"%s", err.msg);
 		return false;
 	}
-	if (warning[0])
-		doctor_add(r, "rights", DOCTOR_WARN, "see left",
-			   "run it as root", "%s", warning);
-	else
+	n = privilege_lacks(lacks);
+	for (size_t i = 0; i < n; i++)
+		doctor_add(
+			r, "rights", DOCTOR_WARN, lacks[i].cost,
+			"run it as root, in a container with this capability added; or give it to the program by setcap",
+			"%s is missing", lacks[i].name);
+	if (!n)
 		doctor_add(r, "rights", DOCTOR_OK, NULL, NULL,
 			   "all that weft record needs");
 	return true;
@@ -221,9 +226,9 @@ static bool is_beside(const char *name)
 
 static void check_programs(struct doctor_report *r)
 {
-	static const char *const programs[] = { "weft", "weft-record",
-						"weft-symbolize",
-						"weft-import" };
+	static const char *const programs[] = { "weft",           "weft-record",
+						"weft-symbolize", "weft-import",
+						"weft-list",      "weft-gc" };
 
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
 		if (is_beside(programs[i]))

@@ -175,7 +175,7 @@ static void warn(size_t n, const char *path, int trouble)
 int symbolize_fetch(struct symbolize_list *list, const volatile int *stop,
 		    struct weft_err *err)
 {
-	bool show = isatty(STDERR_FILENO);
+	bool show = weft_is_terminal(STDERR_FILENO);
 	size_t n = 0, done = 0, failed = 0, first = 0;
 	int rc = 0, first_trouble = 0;
 

@@ -300,7 +300,8 @@ static void print_set(const struct diff *d, enum compare_side side)
 		       FIGURE(figure_count, clusters), clusters == 1 ? "" : "s",
 		       FIGURE(figure_count, clusters - set->sampled));
 	else
-		printf(" in %.0f blocks of %s", clusters,
+		printf(" in %.0f block%s of %s", clusters,
+		       clusters == 1 ? "" : "s",
 		       FIGURE(figure_ns,
 			      clusters > 0 ? set->exposure / clusters : 0));
 	if (d->compare.rule == COMPARE_SAID)
@@ -403,7 +404,8 @@ static void print_losses(const struct diff *d)
 			       d->mode == DIFF_TWO_FILES ? ": " : "", loss);
 }
 
-/* The order of ranks: what the request has surely more of than others. */
+/* The order of ranks: what the request has surely more of than others; of what
+ * it has too few samples of to print a share that is not said. */
 static struct place *order_ranks(const struct diff *d, enum compare_kind kind)
 {
 	struct place *order = calloc(d->n_ranks + 1, sizeof(*order));
@@ -412,10 +414,14 @@ static struct place *order_ranks(const struct diff *d, enum compare_kind kind)
 		const struct compare_item *item =
 			&d->compare.items[d->ranks[i].item];
 		const struct compare_answer *a = &item->answer[kind];
-		struct stats_interval own = tally_share_interval(
-			&item->part[kind][1].tally, &d->compare.set[1].all);
+		const struct tally *tally = &item->part[kind][1].tally;
+		struct stats_interval own =
+			tally_share_interval(tally, &d->compare.set[1].all);
+		double more = own.lo - a->share[0];
 
-		order[i] = (struct place){ .by = fmax(0, own.lo - a->share[0]),
+		order[i] = (struct place){ .by = figure_is_few(tally)
+							 ? 0
+							 : fmax(0, more),
 					   .then = a->share[1],
 					   .item = (uint32_t)i };
 	}

@@ -120,7 +120,8 @@ static void print_histogram(const struct measure *m,
 	}
 	if (m->n_keys)
 		printf("\n");
-	histogram_print(&row->histogram, &m->edges, unit, look->div, stdout);
+	histogram_print(&row->histogram, &m->edges, unit, look->div,
+			table_width(), stdout);
 	printf("  count %" PRId64 ", avg %s, min %s, max %s", row->count,
 	       VALUE(row->count ? row->sum / row->count : 0, unit),
 	       VALUE(row->min, unit), VALUE(row->max, unit));

@@ -172,6 +172,19 @@ one_request() {
 	expect 0
 	has out '^this: [0-9,]+ samples of 1 request, '
 	has out 'there is no test'
+	# two samples of what no other has are too few to be more of it
+	sqlite3 a.db "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1
+			FROM n WHERE i < 40)
+		INSERT INTO sample_sealed SELECT id + 10000 + i, interval_id,
+			event_id, time_ns + i, cpu, thread_id,
+			iif(i > 1, iif(i % 3, 4, 7), 14), value, weight, trace, span_id,
+			trace_flags, context_source, context_status
+			FROM sample_sealed, n WHERE id = 24;"
+	run "$weft" diff a.db --trace "$id"
+	expect 0
+	sed -n '/^SELF/{n;n;p;q}' out >first
+	lacks first '<='
+	has out '<= .* \[kernel\+0xff\]_\[k\] '
 	run "$weft" diff a.db --trace ffffffffffffffff
 	expect 4
 	run "$weft" diff a.db --trace xyz

@@ -61,6 +61,36 @@ lengths() {
 	expect 2
 }
 
+# wide COLUMNS WORD...: whether the lines of a drawing fit there, and the
+# longest bar is no shorter than it need be
+wide() {
+	local columns=$1
+	shift
+	terminal "$columns" hist "$@"
+	grep -a '|$\|| from ' out >lines
+	[ "$(wc -l <lines)" -ge 2 ]
+	awk -v most="$columns" '{ if (length($0) > longest)
+		longest = length($0) }
+		END { print longest " of " most
+		      exit longest > most }' lines
+}
+
+widths() {
+	recording weft.db "$(cat "$root/tests/data/spans.sql")"
+	for columns in 52 60 80 200; do
+		wide "$columns" --of duration
+	done
+	for columns in 42 60 80 200; do
+		wide "$columns"
+	done
+	has out '\|@{40}\|$'
+	wide 52 --of duration
+	has out '\|@{9}\| from '
+	# too narrow for any: it is drawn all the same
+	terminal 20 hist
+	has out '\|@{8}\|$'
+}
+
 # Numbers that only a damaged file has.
 damaged() {
 	recording weft.db "UPDATE trace SET value_sum = 9e999 WHERE id = 1;
@@ -84,5 +114,6 @@ damaged() {
 it "samples over time are exact, and joined to fit" over_time
 it "requests are drawn by duration and by CPU time" requests
 it "single samples are drawn by length, each for what it stands for" lengths
+it "bars are as long as the terminal is wide" widths
 it "damaged numbers are no crash" damaged
 finish

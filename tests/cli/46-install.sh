@@ -56,6 +56,8 @@ installs() {
 	touch d/opt/weft/bin/other
 	make_as uninstall DESTDIR="$PWD/d" PREFIX=/opt/weft
 	[ "$(files d)" = ./opt/weft/bin/other ]
+	# directories that are nobody else's, too
+	[ ! -e d/opt/weft/lib/weft ]
 }
 
 unit() {

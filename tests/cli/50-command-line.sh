@@ -147,6 +147,20 @@ alone() {
 	run "$weft" $(cat asked)
 	expect 0
 	has out '^trace .* samples, estimated'
+	# other IDs may begin as its own
+	recording weft.db "UPDATE trace SET trace_id =
+		CAST(printf('same begin %05d', id) AS BLOB);"
+	run "$weft"
+	expect 0
+	sed -n 's/^  weft \(trace .*\)  the first of them.*/\1/p' out >asked
+	# shellcheck disable=SC2046 # its words
+	run "$weft" $(cat asked)
+	expect 0
+	# one that was ended before it began
+	recording weft.db "DELETE FROM interval; DELETE FROM event;
+		DELETE FROM recording;"
+	run "$weft"
+	has out '^weft.db: 0 recordings, [0-9.]* MB$'
 	# and what is not in the file is not asked for
 	recording weft.db "DELETE FROM sample_sealed; DELETE FROM trace;
 		DELETE FROM frame WHERE id IN (7, 10); "
@@ -213,6 +227,11 @@ width() {
 	has out "$(printf '\033')\\[1m"
 	[ "$(grep -c '.\{91,\}' <(grep -a '^ *[0-9<]' out))" = 0 ]
 	NO_COLOR=1 terminal 90 top
+	lacks out "$(printf '\033')"
+	# nor is anything but text for one that knows no more
+	TERM=dumb terminal 90 top
+	lacks out "$(printf '\033')"
+	TERM=dumb terminal 90 top --follow
 	lacks out "$(printf '\033')"
 	run "$weft" top
 	has out 'x{300}  worker$'

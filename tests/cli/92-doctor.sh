@@ -29,6 +29,21 @@ machine() {
 		"['fail', 'skipped']" ]
 }
 
+# What recording can do without: each that is missing has its line.
+few_rights() {
+	run capsh --drop=cap_syslog,cap_sys_ptrace -- -c "'$weft' doctor"
+	[ "$(grep -c '^warn  rights ' out)" = 2 ]
+	for right in CAP_SYSLOG CAP_SYS_PTRACE; do
+		grep -A 2 "^warn  rights  *$right is missing$" out >lines
+		has lines '^ +costs: .* no names'
+		has lines '^ +do: '
+	done
+	run capsh --drop=cap_syslog -- -c "'$weft' doctor --json"
+	[ "$(json out '[(c["found"], c["costs"]) for c in j["checks"]
+		if c["check"] == "rights"]')" = \
+		"[('CAP_SYSLOG is missing', 'kernel functions may have no names')]" ]
+}
+
 no_such_process() {
 	doctor --pid 2147483646
 	expect 4
@@ -109,6 +124,12 @@ own_process() {
 }
 
 it "without rights it says so first, and what to do" machine
+if [ "$(id -u)" -eq 0 ] && command -v capsh >/dev/null; then
+	it "each right that is missing is named" few_rights
+else
+	tests_run=$((tests_run + 1))
+	echo "ok $tests_run - # SKIP not root, or no capsh"
+fi
 it "a process that is not there is no match" no_such_process
 if [ -n "$kernel_pid" ]; then
 	it "a thread of the kernel is told to be one" kernel_thread

@@ -24,6 +24,7 @@ uninstall: uninstall-publisher
 	$(Q)rm -f $(foreach i,$(INSTALLED),$(DESTDIR)$(PREFIX)/$(call \
 		part,3,$(i))) \
 		$(DESTDIR)$(PREFIX)/$(UNIT_DIR)/weft.service
+	$(Q)rmdir $(DESTDIR)$(PREFIX)/lib/weft 2>/dev/null || :
 
 # A package of this build, for the machine's own Debian release.
 deb: all
