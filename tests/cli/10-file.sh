@@ -258,6 +258,60 @@ log_is_left() {
 	has out '^in_the_log of'
 }
 
+# Who reads the output may take as long as they like: nothing is held meanwhile
+# that keeps the writer from beginning its log anew. Without a buffer, the first
+# byte waits already.
+slow_pipe() {
+	recording a "$(cat "$root/tests/data/spans.sql")"
+	sqlite3 a 'PRAGMA journal_mode = WAL;' >journal
+	cat >slow.py <<-'END'
+	import os, sqlite3, subprocess, sys, time
+	db = sqlite3.connect("a", timeout=0.1)
+	for line in sys.stdin:
+	    command = ["stdbuf", "-o0", sys.argv[1], *line.split(), "-i", "a"]
+	    from_it, to_us = os.pipe()
+	    os.set_blocking(to_us, False)
+	    try:
+	        while True:
+	            os.write(to_us, b"x" * 4096)
+	    except BlockingIOError:
+	        os.set_blocking(to_us, True)
+	    p = subprocess.Popen(command, stdout=to_us)
+	    while "pipe_write" not in open("/proc/%d/wchan" % p.pid).read():
+	        assert p.poll() is None, "%s: ended with %s" % (line, p.returncode)
+	        time.sleep(0.01)
+	    db.execute("UPDATE recording SET ended_ns = ended_ns + 1")
+	    db.commit()
+	    is_busy = db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+	    os.close(to_us)
+	    while os.read(from_it, 65536):
+	        pass
+	    assert p.wait() == 0, "%s: status %s" % (line, p.returncode)
+	    print("busy" if is_busy else "free", line, end="")
+	END
+	ASAN_OPTIONS=verify_asan_link_order=0 timeout -s KILL 120 python3 slow.py "$weft" >said <<-END
+	top
+	top --by stack -n 0
+	top --by thread
+	traces
+	trace $A
+	timeline
+	loss
+	loss --prometheus
+	hist
+	hist --of duration
+	export
+	export --format csv
+	export --format pprof
+	flame
+	sql SELECT*FROM[samples]
+	sql --json SELECT*FROM[samples]
+	diff --after +1
+	END
+	cat said
+	[ "$(grep -c ^free said)" = 17 ]
+}
+
 # A byte of each page: its kind, where it goes on, or where its cells are. There is
 # an answer or a sentence, and no half report.
 flipped() {
@@ -298,5 +352,6 @@ it "the file is -i, the operand, \$WEFT_DB, then weft.db" defaults
 it "a name that looks like a URI is a name" odd_name
 it "a file left in WAL mode opens in a read-only place" read_only_place
 it "readers leave the log to its writer" log_is_left
+it "who reads the output slowly holds up no writer" slow_pipe
 it "a writer in the middle of a transaction is no obstacle" while_written
 finish
