@@ -63,27 +63,6 @@ static void warn(char out[PRIVILEGE_WARNING_SIZE])
 					 lacks[i].name, lacks[i].cost);
 }
 
-int privilege_check(char warning[PRIVILEGE_WARNING_SIZE], struct weft_err *err)
-{
-	static const struct {
-		cap_value_t capability;
-		const char *name, *why;
-	} needed[] = {
-		{ CAP_BPF, "CAP_BPF", "load its kernel program" },
-		{ CAP_PERFMON, "CAP_PERFMON", "sample with it" },
-	};
-
-	warning[0] = '\0';
-	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
-		if (!has(needed[i].capability) && !has(CAP_SYS_ADMIN))
-			return weft_fail(
-				err, -EPERM,
-				"no permission: weft record needs %s to %s; run it as root, or with sudo",
-				needed[i].name, needed[i].why);
-	warn(warning);
-	return 0;
-}
-
 /* The user who called sudo. Returns false where nobody did. */
 static bool sudo_user(uid_t *uid, gid_t *gid)
 {
@@ -97,6 +76,34 @@ static bool sudo_user(uid_t *uid, gid_t *gid)
 	*uid = user;
 	*gid = group;
 	return true;
+}
+
+int privilege_check(char warning[PRIVILEGE_WARNING_SIZE], struct weft_err *err)
+{
+	static const struct {
+		cap_value_t capability;
+		const char *name, *why;
+	} needed[] = {
+		{ CAP_BPF, "CAP_BPF", "load its kernel program" },
+		{ CAP_PERFMON, "CAP_PERFMON", "sample with it" },
+	};
+
+	uid_t uid;
+	gid_t gid;
+
+	warning[0] = '\0';
+	for (size_t i = 0; i < ARRAY_LEN(needed); i++)
+		if (!has(needed[i].capability) && !has(CAP_SYS_ADMIN))
+			return weft_fail(
+				err, -EPERM,
+				"no permission: weft record needs %s to %s; run it as root, or with sudo",
+				needed[i].name, needed[i].why);
+	if (sudo_user(&uid, &gid) && (!has(CAP_SETUID) || !has(CAP_SETGID)))
+		return weft_fail(
+			err, -EPERM,
+			"no permission: weft record needs CAP_SETUID and CAP_SETGID to become the user who called sudo; unset SUDO_UID to record as root");
+	warn(warning);
+	return 0;
 }
 
 static int become(uid_t uid, gid_t gid, struct weft_err *err)

@@ -44,6 +44,17 @@ few_rights() {
 		"[('CAP_SYSLOG is missing', 'kernel functions may have no names')]" ]
 }
 
+# Called by sudo it becomes the user who did, and needs to be able to.
+no_way_to_the_user() {
+	SUDO_UID=65534 SUDO_GID=65534 run capsh --drop=cap_setuid -- \
+		-c "'$weft' doctor"
+	expect 3
+	has out '^FAIL  rights  .* needs CAP_SETUID and CAP_SETGID'
+	has out '^ +do: .*'
+	run capsh --drop=cap_setuid -- -c "'$weft' doctor"
+	lacks out 'CAP_SETUID'
+}
+
 no_such_process() {
 	doctor --pid 2147483646
 	expect 4
@@ -126,6 +137,7 @@ own_process() {
 it "without rights it says so first, and what to do" machine
 if [ "$(id -u)" -eq 0 ] && command -v capsh >/dev/null; then
 	it "each right that is missing is named" few_rights
+	it "so is that to become the user of sudo" no_way_to_the_user
 else
 	tests_run=$((tests_run + 1))
 	echo "ok $tests_run - # SKIP not root, or no capsh"
