@@ -343,6 +343,7 @@ static int take_options(struct traces *t, const struct traces_opts *opts)
 				      : "; `weft traces --help` has the words",
 				 near ? near : "", near ? "'?" : "");
 	}
+	t->n_ordered = opts->rows ? opts->rows : SIZE_MAX;
 	t->on = opts->on;
 	t->filter.service = opts->service;
 	t->filter.name = opts->name;

@@ -96,17 +96,62 @@ static int compare_cpu_share(const void *a, const void *b)
 	return order ? order : compare_cpu(a, b);
 }
 
+typedef int compare_rows(const void *a, const void *b);
+
+/* The rows from 0 to n are a heap, the last of them on top, but for the one at
+ * `at`: let it down to its place. */
+static void sift(struct traces_row *rows, size_t at, size_t n,
+		 compare_rows *compare)
+{
+	const struct traces_row row = rows[at];
+	size_t child;
+
+	while ((child = 2 * at + 1) < n) {
+		if (child + 1 < n &&
+		    compare(&rows[child], &rows[child + 1]) < 0)
+			child++;
+		if (compare(&row, &rows[child]) >= 0)
+			break;
+		rows[at] = rows[child];
+		at = child;
+	}
+	rows[at] = row;
+}
+
+/* Bring the first n to the front: of a million mostly 20 are asked for. */
+static void select_rows(struct traces *t, size_t n, compare_rows *compare)
+{
+	struct traces_row *rows = t->rows, swap;
+	size_t i;
+
+	for (i = n / 2; i-- > 0;)
+		sift(rows, i, n, compare);
+	for (i = n; i < t->n_rows; i++) {
+		if (compare(&rows[i], &rows[0]) >= 0)
+			continue;
+		swap = rows[0];
+		rows[0] = rows[i];
+		rows[i] = swap;
+		sift(rows, 0, n, compare);
+	}
+}
+
 static void sort_rows(struct traces *t)
 {
-	static int (*const compare[])(const void *, const void *) = {
+	static compare_rows *const compare[] = {
 		[TRACES_BY_CPU] = compare_cpu,
 		[TRACES_BY_SAMPLES] = compare_samples,
 		[TRACES_BY_DURATION] = compare_duration,
 		[TRACES_BY_CPU_SHARE] = compare_cpu_share,
 	};
 
-	if (t->n_rows && !t->is_unsorted)
-		qsort(t->rows, t->n_rows, sizeof(*t->rows), compare[t->sort]);
+	size_t n = t->n_ordered < t->n_rows ? t->n_ordered : t->n_rows;
+
+	if (!n)
+		return;
+	if (n < t->n_rows)
+		select_rows(t, n, compare[t->sort]);
+	qsort(t->rows, n, sizeof(*t->rows), compare[t->sort]);
 }
 
 /* Was the request while we recorded? */

@@ -48,8 +48,8 @@ struct traces {
 	/* Inputs. */
 	const char *on; /* only samples that have this function; NULL: all */
 	enum traces_sort sort;
-	bool is_unsorted; /* rows come in any order; what is loaded is as for
-			     sort */
+	size_t n_ordered; /* so many rows, or all, are to be in the order of
+			     sort; those after them come in any */
 	struct spans_filter filter;
 
 	struct report report;
@@ -58,7 +58,7 @@ struct traces {
 	struct sums time_sums;  /* of it, samples that are joined by time */
 	struct by_time by_time; /* of all of the file */
 	struct traces_coverage coverage;
-	struct traces_row *rows; /* owned; in the order of sort */
+	struct traces_row *rows; /* owned; the first n_ordered in order */
 	size_t n_rows;
 	size_t n_sampled; /* of them have samples */
 	bool has_spans;   /* the file has some */

@@ -267,7 +267,6 @@ static int list(struct loading *l, const struct cli_common *common,
 	int rc;
 
 	t->sort = TRACES_BY_DURATION;
-	t->is_unsorted = true;
 	rc = traces_load(t, common, d->files[0], err);
 	d->reports[0] = t->report; /* from here on ours */
 	d->n_reports = 1;

@@ -317,6 +317,7 @@ static int open_file(struct flame_load *l, const struct cli_common *common,
 	const struct range *range = &l->traces.report.range;
 	int rc = 0;
 
+	l->traces.n_ordered = SIZE_MAX;
 	if (l->where)
 		rc = spans_parse_where(&l->traces.filter.where, l->where, err);
 	if (!rc)

@@ -12,7 +12,9 @@
 #include "tools/bench/service.h"
 
 enum {
-	SAMPLES_OF_INTERVAL = 10000
+	SAMPLES_OF_INTERVAL = 10000,
+	/* Of ten million samples two thirds are of a million requests. */
+	LONGEST = 22
 };
 
 int main(int argc, char **argv)
@@ -32,7 +34,7 @@ int main(int argc, char **argv)
 	}
 	intervals = samples / SAMPLES_OF_INTERVAL;
 	snprintf(path, sizeof(path), "%s.new", argv[1]);
-	s = service_new(SAMPLES_OF_INTERVAL, 1);
+	s = service_new(SAMPLES_OF_INTERVAL, LONGEST, 1);
 	st = service_open(path);
 	for (n = 0; n < intervals; n++) {
 		batch = service_next(s);

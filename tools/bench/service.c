@@ -12,8 +12,9 @@ enum {
 	THREADS = 64,
 	CPUS = 100,
 	DETAIL_N = 10,
-	STACKS = 20000,
+	STACKS = 52000,
 	STACKS_OF_PROGRAM = STACKS / PROGRAMS,
+	BRANCHINGS = 14, /* levels until each stack is its own */
 	DEPTH_MIN = 8,
 	DEPTH_MAX = 40,
 	DEPTH_IN_KERNEL = 4,
@@ -105,6 +106,7 @@ struct service {
 	struct store_sample *sample; /* owned, as count */
 	struct store_count *count;
 	uint32_t n_samples;
+	uint32_t longest; /* of nearly all requests, in samples */
 };
 
 static void *must(void *memory)
@@ -222,15 +224,15 @@ static uint32_t frame_at(struct service *s, uint32_t stack, uint32_t level,
 			 uint32_t depth)
 {
 	uint32_t program = stack / STACKS_OF_PROGRAM;
-	uint32_t branch =
-		(stack % STACKS_OF_PROGRAM) >> (level < 13 ? 13 - level : 0);
+	uint32_t branch = (stack % STACKS_OF_PROGRAM) >>
+			  (level < BRANCHINGS ? BRANCHINGS - level : 0);
 	uint64_t random = random_mix(((uint64_t)program << 40) +
 				     ((uint64_t)level << 32) + branch + 1);
 
 	if (stack % 5 == 0 && level + DEPTH_IN_KERNEL >= depth)
 		return FIRST_KERNEL_FRAME +
 		       (uint32_t)(random % FRAMES_OF_KERNEL);
-	if (dice(s, 4) == 0 && level > 13)
+	if (dice(s, 4) == 0 && level > BRANCHINGS)
 		return FIRST_LIBRARY_FRAME +
 		       (uint32_t)(random % FRAMES_OF_LIBRARIES);
 	return program * FRAMES_OF_PROGRAM +
@@ -313,12 +315,13 @@ static void make_batch(struct service *s)
 	};
 }
 
-struct service *service_new(uint32_t samples, uint64_t seed)
+struct service *service_new(uint32_t samples, uint32_t longest, uint64_t seed)
 {
 	struct service *s = must(calloc(1, sizeof(*s)));
 
 	s->random = seed;
 	s->n_samples = samples;
+	s->longest = longest;
 	s->sample = must(calloc(samples, sizeof(*s->sample)));
 	s->count = must(calloc(samples, sizeof(*s->count)));
 	s->text_size = 1;
@@ -376,11 +379,11 @@ struct store *service_open(const char *path)
 }
 
 /* Two in three times the next request, else nothing that has an ID. Most are
- * short, one in a thousand is long: 31 samples on average. */
+ * short, one in a thousand is 50 times as long. */
 static void turn_to_next(struct service *s, struct work *work)
 {
 	work->trace = dice(s, 3) ? ++s->traces : 0;
-	work->left = skewed(s, 150) * (dice(s, 1000) ? 1 : 50);
+	work->left = skewed(s, s->longest) * (dice(s, 1000) ? 1 : 50);
 }
 
 /* Its index in the batch; it is put there when first asked for. */

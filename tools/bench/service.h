@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Services that do not exist, as a collector would see them: 16 processes of
- * 4 programs with 64 threads, 20,000 stacks over 5,000 frames, and requests
+ * 4 programs with 64 threads, 52,000 stacks over 5,000 frames, and requests
  * with trace IDs that a thread works on one after the other. An interval of
  * one second has as many samples as its batch is given room for; each stands
  * for ten that were counted. The same seed makes the same batches.
@@ -15,8 +15,10 @@
 
 struct service;
 
-/* samples: of one interval. */
-struct service *service_new(uint32_t samples, uint64_t seed);
+/* samples: of one interval. longest: samples of the longest requests, but for
+ * one in a thousand that has up to 50 times as many; the mean is a fifth of it
+ * at 150, a third at 22. */
+struct service *service_new(uint32_t samples, uint32_t longest, uint64_t seed);
 void service_free(struct service *s);
 
 /* Create the file as weft-record would; ends the program on failure. */

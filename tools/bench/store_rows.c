@@ -13,6 +13,10 @@
 
 #include "tools/bench/service.h"
 
+enum {
+	LONGEST = 150 /* samples of a request */
+};
+
 static double cpu_seconds(void)
 {
 	struct timespec now;
@@ -38,7 +42,7 @@ int main(int argc, char **argv)
 				"[detail]\n");
 		return 2;
 	}
-	s = service_new((uint32_t)per_interval, 1);
+	s = service_new((uint32_t)per_interval, LONGEST, 1);
 	st = service_open(argv[1]);
 	while (n < rows) {
 		batch = *service_next(s);
