@@ -370,12 +370,20 @@ static void print_slow(const struct diff *d)
 		       FIGURE(figure_count, d->unknown));
 }
 
+static void print_file(const struct diff *d, size_t file)
+{
+	const char *path = db_path(d->reports[file].db);
+	char safe[4096];
+
+	weft_sanitize(safe, sizeof(safe), path, strlen(path));
+	printf("%s %s: ", titles[d->mode].word[file], safe);
+}
+
 static void print_heading(const struct diff *d)
 {
 	for (size_t i = 0; i < d->n_reports; i++) {
 		if (d->mode == DIFF_TWO_FILES)
-			printf("%s %s: ", titles[d->mode].word[i],
-			       db_path(d->reports[i].db));
+			print_file(d, i);
 		report_print_heading(&d->reports[i]);
 	}
 	if (d->mode == DIFF_SLOW)

@@ -175,6 +175,36 @@ in_messages() {
 	is_safe err.*
 }
 
+# The file's own name.
+in_paths() {
+	local line n=0
+	recording weft.db "$(cat "$root/tests/data/spans.sql")"
+	mv weft.db "$bad.db"
+	cp "$bad.db" "$bad.2"
+	while read -r line; do
+		n=$((n + 1))
+		# shellcheck disable=SC2086 # its words
+		run "$weft" $line "$bad.db"
+		echo "$n $line: $status"
+		expect 0
+		mv out "out.$n"
+		mv err "err.$n"
+	done <<-END
+		top
+		traces
+		timeline
+		hist
+		loss
+		export
+		export --format json
+		diff --slow 50
+		diff $bad.2
+		diff --json $bad.2
+	END
+	WEFT_DB=$bad.db run "$weft"
+	is_safe out out.* err.*
+}
+
 # An ID of another length, words that are NULL: what a schema forbids can still
 # be in a file.
 ids() {
@@ -227,6 +257,7 @@ in_list() {
 it "reports, exports and pages" in_reports
 it "JSON" in_json
 it "IDs" ids
+it "paths" in_paths
 it "a terminal" terminals
 it "messages about what was typed" in_messages
 it "symbols of a file" in_list
