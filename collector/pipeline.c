@@ -262,16 +262,18 @@ static void count_samples(struct batch *b, uint32_t n_events,
 static void hand_over(struct pipeline *p)
 {
 	struct store_batch view;
+	bool is_full;
 
 	if (!p->batch)
 		return;
-	if (!p->is_finishing &&
-	    writer_wal_bytes(p->writer) >= p->max_wal_bytes) {
-		/* A reader that never ends holds the log: what keeps growing
-		 * without limit is the details. */
+	is_full = writer_wal_bytes(p->writer) >= p->max_wal_bytes;
+	if (!p->is_finishing && (is_full || writer_is_over_size(p->writer))) {
+		/* A reader that never ends holds the log, or more comes than
+		 * can go: what keeps growing without limit is the details. */
 		count_samples(p->batch, p->n_events, LEDGER_LOST_DISCARDED);
 		batch_drop_samples(p->batch);
-		writer_checkpoint(p->writer);
+		if (is_full)
+			writer_checkpoint(p->writer);
 		return;
 	}
 	if (writer_queued(p->writer) >= WRITER_QUEUE_MAX)

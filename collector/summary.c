@@ -22,7 +22,7 @@ static const struct {
 	  "details lost: ring full (raise --ring-size, or lower --detail)" },
 	{ WEFT_LOST_RING_BUSY, "details lost: ring locked" },
 	{ LEDGER_LOST_DISCARDED,
-	  "details discarded: the file could not be written fast enough, or its log was held by a reader" },
+	  "details discarded: the file could not be written fast enough, its log was held by a reader, or --max-size left no room" },
 	{ LEDGER_LOST_COUNTS_DISCARDED,
 	  "samples discarded: no memory to merge more intervals" },
 	{ WEFT_SIDEBAND_LOST,

@@ -11,6 +11,8 @@ enum {
 	RETRY_MS = 1000,
 	/* A log of this size is worth moving into the file. */
 	CHECKPOINT_BYTES = 4 * 1024 * 1024,
+	/* What waits to be written waits no longer for what goes. */
+	TEND_MS_MAX = 1000,
 };
 
 enum job_kind {
@@ -30,7 +32,9 @@ struct job {
 	size_t n_rows;
 	struct name_list names;
 	struct span_list spans;
-	bool more; /* of what may go */
+	bool more;  /* of what may go */
+	bool waits; /* others are behind a JOB_TEND: it does as much as it may
+		     */
 	int rc;
 	struct weft_err err;
 };
@@ -47,8 +51,11 @@ struct writer {
 	struct weft_err error; /* code 0: none */
 	bool has_dropped;      /* data is gone: the error stays */
 	uint64_t wal_bytes;
-	bool is_to_tend;
-	struct store_gone gone;      /* the worker's, while it is busy */
+	bool is_to_tend, has_tend;   /* has_tend: one is queued */
+	bool is_over_size;           /* and something may go */
+	uint64_t batch_ns;           /* the worker's: what the last one took */
+	uint64_t file_bytes;         /* the same: without what is free in it */
+	struct store_gone gone;      /* the same */
 	struct writer_tended tended; /* the loop's */
 };
 
@@ -97,7 +104,7 @@ int writer_open(struct writer **out, const struct writer_opts *opts,
 
 /* One step, unless a reader keeps the log from being emptied: it would only
  * grow. Then -EAGAIN, and more. */
-static void tend(struct writer *w, struct job *job)
+static void tend_once(struct writer *w, struct job *job)
 {
 	uint64_t limit = w->opts.max_wal_bytes / 2;
 
@@ -113,11 +120,39 @@ static void tend(struct writer *w, struct job *job)
 			     &w->gone, &job->more, &job->err);
 }
 
+/* Where others wait, as long as the last interval took to write: where what
+ * comes is more than can be written, what is old goes as fast, or the file
+ * would grow beyond all that was asked for. Else a step, after which others may
+ * come. */
+static void tend(struct writer *w, struct job *job)
+{
+	const uint64_t most = (uint64_t)TEND_MS_MAX * 1000000;
+	uint64_t until = uv_hrtime();
+
+	if (job->waits)
+		until += w->batch_ns < most ? w->batch_ns : most;
+	do
+		tend_once(w, job);
+	while (!job->rc && job->more && uv_hrtime() < until);
+}
+
+/* How large the file is now; the worker's. What cannot be told is not too
+ * large. */
+static void look_at_size(struct writer *w)
+{
+	if (!w->opts.keep.max_bytes)
+		return;
+	if (store_used_bytes(w->opts.store, &w->file_bytes, NULL))
+		w->file_bytes = 0;
+	w->file_bytes += store_wal_bytes(w->opts.store);
+}
+
 /* On the worker thread: all that touches the store. */
 static void do_job(uv_work_t *work)
 {
 	struct writer *w = work->data;
 	struct job *job = w->first;
+	uint64_t begin_ns = uv_hrtime();
 	struct store_batch view;
 	size_t added;
 
@@ -127,6 +162,7 @@ static void do_job(uv_work_t *work)
 		batch_view(job->batch, &view);
 		job->rc =
 			store_write(w->opts.store, &view, job->rows, &job->err);
+		w->batch_ns = uv_hrtime() - begin_ns;
 		break;
 	case JOB_NAMES:
 		job->rc = store_write_names(w->opts.store, job->names.rows,
@@ -154,6 +190,20 @@ static void do_job(uv_work_t *work)
 	if (job->kind == JOB_CHECKPOINT ||
 	    store_wal_bytes(w->opts.store) >= CHECKPOINT_BYTES)
 		(void)store_checkpoint(w->opts.store, NULL);
+	look_at_size(w);
+}
+
+/* An eighth above: what comes in an interval may be above for as long as it
+ * takes to let go of as much. */
+static void judge_size(struct writer *w, const struct job *job)
+{
+	uint64_t max = w->opts.keep.max_bytes;
+	bool is_over = max && w->file_bytes > max + max / 8;
+
+	if (job->kind == JOB_BATCH)
+		w->is_over_size = is_over && w->has_tend;
+	else if (job->kind == JOB_TEND)
+		w->is_over_size = is_over && !job->rc && job->more;
 }
 
 static void start(struct writer *w);
@@ -173,14 +223,17 @@ static void after_step(struct writer *w, const struct job *job)
 		w->tended.too_big++;
 }
 
-/* After a batch, and as long as there is something to do, between others. */
+/* After each batch, and, where nothing waits, as long as there is something to
+ * do. */
 static void go_on_tending(struct writer *w, const struct job *last)
 {
-	if (w->first || !w->is_to_tend)
+	bool goes_on = last->kind == JOB_TEND && !last->rc && last->more;
+
+	if (!w->is_to_tend || w->has_tend)
 		return;
 	if (last->kind == JOB_BATCH ||
-	    (last->kind == JOB_TEND && !last->rc && last->more))
-		(void)queue(w, JOB_TEND);
+	    (goes_on && (!w->first || w->is_over_size)))
+		w->has_tend = queue(w, JOB_TEND) != NULL;
 }
 
 /* Take note of how a job ended. False: it is to be done again. */
@@ -189,6 +242,7 @@ static bool settle(struct writer *w, const struct job *job)
 	bool is_over = !job->rc || job->rc == -EPROTO || job->rc == -EINVAL;
 
 	if (job->kind == JOB_TEND) {
+		w->has_tend = false;
 		after_step(w, job);
 		return true;
 	}
@@ -221,6 +275,7 @@ static void after_job(uv_work_t *work, int status)
 			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
 					  job->n_rows);
 		go_on_tending(w, job);
+		judge_size(w, job);
 		job_free(job);
 		start(w);
 	}
@@ -238,6 +293,7 @@ static void start(struct writer *w)
 	if (w->busy || !w->first)
 		return;
 	w->work.data = w;
+	w->first->waits = w->first->next != NULL;
 	w->busy = !uv_queue_work(w->opts.loop, &w->work, do_job, after_job);
 	if (!uv_is_active((uv_handle_t *)w->retry))
 		uv_timer_start(w->retry, on_retry, RETRY_MS, RETRY_MS);
@@ -350,6 +406,11 @@ uint64_t writer_wal_bytes(const struct writer *w)
 	return w->wal_bytes;
 }
 
+bool writer_is_over_size(const struct writer *w)
+{
+	return w->is_over_size;
+}
+
 const struct weft_err *writer_error(const struct writer *w)
 {
 	return w->error.code ? &w->error : NULL;
@@ -363,6 +424,7 @@ const struct writer_tended *writer_tended(const struct writer *w)
 void writer_stop_tending(struct writer *w)
 {
 	w->is_to_tend = false;
+	w->is_over_size = false;
 }
 
 static void on_closed(uv_handle_t *handle)

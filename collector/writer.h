@@ -26,7 +26,8 @@ struct writer_opts {
 	void (*on_idle)(void *ctx);
 	void *ctx;
 	/* What the file keeps: what is old goes in small steps, after each
-	 * batch, while nothing else is to be written and the log is short. */
+	 * batch, and while nothing else is to be written, as long as the log is
+	 * short. */
 	struct store_keep keep;
 	uint64_t max_wal_bytes;
 };
@@ -72,6 +73,10 @@ bool writer_is_busy(const struct writer *w);
 
 /* Bytes in the file's write-ahead log after the last write. */
 uint64_t writer_wal_bytes(const struct writer *w);
+
+/* The file is larger than it may be (keep.max_bytes, and an eighth), and it is
+ * not over with what may go: it should get no more meanwhile. */
+bool writer_is_over_size(const struct writer *w);
 
 /* Have the log checkpointed again, even if nothing is to be written. */
 void writer_checkpoint(struct writer *w);

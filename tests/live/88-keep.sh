@@ -16,6 +16,12 @@ has_expired() {
 	[ "$(entry "$1" expired)" -ge "$2" ]
 }
 
+# Called through wait_for.
+# shellcheck disable=SC2317
+has_interval_after() {
+	[ "$(sql "$1" "SELECT max(id) FROM interval")" -gt "$2" ]
+}
+
 # begin NAME OPTION...: a recording in the background; $recorder, $db
 begin() {
 	db="$dir/$1.db"
@@ -41,6 +47,7 @@ check "weft gc leaves a file alone that is being recorded" \
 		"$(grep -c 'weft record itself lets go' "$dir/refused")")"
 before=$(sql "$db" "SELECT max(id) FROM interval")
 wait_for 60 has_expired "$db" 4000 || true
+wait_for 60 has_interval_after "$db" "$before" || true
 after=$(sql "$db" "SELECT max(id) FROM interval")
 end
 say <"$dir/said"
