@@ -20,9 +20,10 @@ struct sum {
 /* Zeroed is empty. */
 struct sums {
 	struct sum *rows; /* owned; in the order in which keys came */
-	size_t n;
+	size_t n, room;
 	size_t *slots;  /* owned: hash of keys, 1 + index into rows, 0 free */
-	size_t n_slots; /* a power of two */
+	size_t n_slots; /* a power of two; 0: keys came in their order so far,
+			   and rows are sorted */
 };
 
 /* Add to the sum of a key. Returns 0 or -ENOMEM. */

@@ -55,6 +55,8 @@ struct traces {
 	struct report report;
 	struct stacks *stacks; /* owned; NULL without on */
 	struct sums sums;
+	bool has_totals;        /* sums are of all samples of the file, as the
+				   writer kept them */
 	struct sums time_sums;  /* of it, samples that are joined by time */
 	struct by_time by_time; /* of all of the file */
 	struct traces_coverage coverage;

@@ -278,6 +278,7 @@ static int load_own(struct traces *t, struct weft_err *err)
 
 	if (!t->report.range.is_all || t->report.range.n_parts != 1)
 		return scan_samples(t, NULL, err);
+	t->has_totals = true;
 	rc = load_totals(t, err);
 	for (size_t i = 0; !rc && i < ledger->n_factors; i++)
 		rc = make_up(t, &ledger->factors[i], err);

@@ -44,7 +44,7 @@ enum compare_rule {
 /* Sums over clusters: an item's weights k_i, those n_i of all, exposures. */
 struct compare_spread {
 	double k_sq, kn, ke;
-	double having, nothing_else; /* clusters with k_i > 0, k_i = n_i */
+	uint32_t having, nothing_else; /* clusters with k_i > 0, k_i = n_i */
 };
 
 /* What an item had on one side. */

@@ -280,9 +280,14 @@ static int list(struct loading *l, const struct cli_common *common,
 	l->small_stacks = calloc(SMALL_IDS, sizeof(*l->small_stacks));
 	if (!l->requests || !l->small_traces || !l->small_stacks)
 		return diff_no_memory(err);
-	for (size_t i = 0; i < t->sums.n; i++)
+	for (size_t i = 0; i < t->sums.n; i++) {
+		uint32_t *known = small(l->small_traces, t->sums.rows[i].key);
+
+		if (known)
+			*known = (uint32_t)i + 1;
 		l->requests[i] =
 			(struct request){ .duration_ns = -1, .side = NOWHERE };
+	}
 	for (size_t i = 0; i < t->n_rows; i++) {
 		struct request *r = requests_find(l, t->rows[i].sum.key);
 

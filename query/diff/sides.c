@@ -19,9 +19,17 @@ static int compare_doubles(const void *a, const void *b)
 static int find_extents(struct loading *l, struct weft_err *err)
 {
 	struct db *db = l->d->reports[0].db;
+	const struct traces *t = &l->traces;
 	struct request *r;
 	sqlite3_stmt *stmt;
-	int rc = db_query(db, QUERY_SQL_DIFF_EXTENTS, &stmt, err);
+	int rc;
+
+	for (size_t i = 0; i < t->n_rows && t->has_totals; i++)
+		requests_find(l, t->rows[i].sum.key)->duration_ns =
+			(double)traces_extent_ns(&t->rows[i]);
+	if (t->has_totals)
+		return 0;
+	rc = db_query(db, QUERY_SQL_DIFF_EXTENTS, &stmt, err);
 
 	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
 		r = requests_find(l, sqlite3_column_int64(stmt, 0));
