@@ -234,7 +234,8 @@ check-long: check check-tsan check-valgrind
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
 		tests/live/64-flood.sh \
 		$(wildcard tests/live/*attribution.sh) && \
-		SOAK_NEW=1 SOAK_SECONDS=900 $(PROVE) tests/live/90-soak.sh; \
+		SOAK_NEW=1 SOAK_SECONDS=900 $(PROVE) tests/live/90-soak.sh && \
+		SOAK_DAY=1 SOAK_SECONDS=1800 $(PROVE) tests/live/90-soak.sh; \
 	echo $$? >$(B)/check-long.status; } | tee $(B)/check-long.log; \
 	tools/reliability.sh $(B)/check-long.log >docs/reliability.md; \
 	exit $$(cat $(B)/check-long.status)

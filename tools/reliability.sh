@@ -74,6 +74,7 @@ Who reads while it records, with weft or with a shell, costs no row ; six reader
 The recorder keeps to its bounds ; 500 new processes a second asked for, 10,000 threads ; bounds_resident_kb_most bounds_descriptors_most bounds_processes bounds_threads ; BOUNDS_SECONDS=60 prove tests/live/43-bounds.sh
 One program cannot blind others ; a process makes ever new stacks, names and trace IDs beside one that does not ; flood_honest_whole_stacks_percent flood_honest_trace_ids_percent flood_stacks_refused ; prove tests/live/64-flood.sh
 It can run for weeks ; 4,999 Hz, 100 new processes a second, a reader every 10 s ; soak_seconds soak_counted soak_recorder_kb soak_recorder_kb_a_minute soak_descriptors_most soak_log_bytes_most soak_file_bytes ; SOAK_SECONDS=1800 prove tests/live/90-soak.sh
+What a day takes on disk can be foreseen ; 997 Hz, 100 new processes a second, requests, very many stacks, all kept: as the file grows in the second half ; soak_day_seconds soak_day_counted soak_day_stored soak_day_file_bytes soak_day_bytes_an_hour soak_day_bytes_a_day ; SOAK_DAY=1 SOAK_SECONDS=1800 prove tests/live/90-soak.sh
 Its memory has a size, whatever is new ; 9,999 Hz, nearly each stack a new one ; soak_new_seconds soak_new_nodes soak_new_recorder_kb_most soak_new_recorder_kb_a_minute ; SOAK_NEW=1 SOAK_SECONDS=900 prove tests/live/90-soak.sh
 Parsers of foreign bytes take anything ; libFuzzer, under AddressSanitizer and UBSan, each target for so long ; fuzz_*_seconds fuzz_*_executions fuzz_*_crashes ; make fuzz
 ROWS

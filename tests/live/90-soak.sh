@@ -6,7 +6,8 @@
 # What the recorder holds of memory, descriptors and log is looked at once a
 # second; once it has settled it must not grow. SOAK_SECONDS says how long. With
 # SOAK_NEW=1 the same is asked of what would take weeks: 9,999 Hz, and nearly
-# every stack is one that never was before.
+# every stack is one that never was before. With SOAK_DAY=1, at the default rate,
+# what a day would take on disk.
 set -eu
 # shellcheck source=tests/live/live.sh
 . "$(dirname "$0")/live.sh"
@@ -15,7 +16,9 @@ seconds=${SOAK_SECONDS:-20}
 hz=4999
 levels=13
 floods=1
-if [ -n "${SOAK_NEW:-}" ]; then
+if [ -n "${SOAK_DAY:-}" ]; then
+	hz=997
+elif [ -n "${SOAK_NEW:-}" ]; then
 	hz=9999
 	levels=24
 	floods=4
@@ -118,7 +121,7 @@ slope() {
 		printf "%.1f\n", d ? 60 * (n * xy - x * y) / d : 0 }' "$looks"
 }
 figure() {
-	echo "# figure: soak_${SOAK_NEW:+new_}$1 $2"
+	echo "# figure: soak_${SOAK_NEW:+new_}${SOAK_DAY:+day_}$1 $2"
 }
 figure seconds "$seconds"
 figure looks "$(wc -l <"$looks")"
@@ -131,6 +134,16 @@ figure descriptors_most "$(most 3)"
 figure all_descriptors_most "$(most 5)"
 figure log_bytes_most "$(most 6)"
 figure file_bytes "$(size_of "$db")"
+if [ -n "${SOAK_DAY:-}" ]; then
+	# It goes on as in the second half: at first much is new.
+	an_hour=$(awk -v all="$seconds" '$1 * 2 >= all {
+		if (!n++) { from = $1; before = $6 + $7 }
+		to = $1; after = $6 + $7 }
+		END { printf "%.0f\n", to > from ?
+			3600 * (after - before) / (to - from) : 0 }' "$looks")
+	figure bytes_an_hour "$an_hour"
+	figure bytes_a_day $((24 * an_hour))
+fi
 figure counted "$(entry "$db" counted)"
 figure stored "$(entry "$db" stored)"
 figure processes "$(sql "$db" "SELECT count(*) FROM process")"
