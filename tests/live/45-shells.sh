@@ -60,7 +60,7 @@ has_interval() {
 	[ "$(sql "$1" "SELECT count(*) FROM interval")" -gt 0 ]
 }
 
-background "$load/stacks" 13 $((2 * seconds + 120)) >/dev/null
+background "$load/stacks" 13 $((seconds + 120)) >/dev/null
 targets=$!
 background "$load/requests" 2 100000000 20 20 >/dev/null
 targets=$targets,$!
