@@ -30,7 +30,7 @@ again() {
 			cat "$dir/said.$name" >>"$dir/failed.$name"
 			echo "failed: $*" >>"$dir/failed.$name"
 		fi
-		sleep 0.05
+		sleep 0.5
 	done
 }
 
