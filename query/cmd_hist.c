@@ -336,7 +336,7 @@ static double length_of(const struct traces *t, const struct traces_row *row,
 			bool of_cpu)
 {
 	if (of_cpu)
-		return row->sum.tally.count ? row->sum.tally.estimate : -1;
+		return row->sum->tally.count ? row->sum->tally.estimate : -1;
 	return t->has_spans ? (double)row->root->duration_ns
 			    : (double)traces_extent_ns(row);
 }

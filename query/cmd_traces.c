@@ -81,7 +81,7 @@ static void table_spans(struct table *table, const struct traces_row *row)
 static void table_samples(struct table *table, const struct traces_row *row,
 			  const char *unit)
 {
-	const struct tally *tally = &row->sum.tally;
+	const struct tally *tally = &row->sum->tally;
 
 	table_text(table,
 		   tally->count < FEW_SAMPLES
@@ -230,17 +230,17 @@ static void json_row(const struct traces *t, struct json *j,
 		     const struct traces_row *row, const char *estimate)
 {
 	int64_t start = t->report.range.parts[0].start_ns;
-	const struct sum *by_time = sums_find(&t->time_sums, row->sum.key);
+	const struct sum *by_time = sums_find(&t->time_sums, row->sum->key);
 
 	json_object(j, NULL);
 	json_text(j, "trace_id", row->hex);
-	json_int(j, "samples", (int64_t)row->sum.tally.count);
+	json_int(j, "samples", (int64_t)row->sum->tally.count);
 	json_int(j, "samples_by_time",
 		 by_time ? (int64_t)by_time->tally.count : 0);
-	json_real(j, estimate, row->sum.tally.estimate);
+	json_real(j, estimate, row->sum->tally.estimate);
 	json_interval(j, estimate, row->interval);
-	if (row->sum.tally.count)
-		json_int(j, "first_after_start_ns", row->sum.first_ns - start);
+	if (row->sum->tally.count)
+		json_int(j, "first_after_start_ns", row->sum->first_ns - start);
 	else
 		json_null(j, "first_after_start_ns");
 	json_int(j, "extent_ns", traces_extent_ns(row));

@@ -265,8 +265,8 @@ static int fill(struct pooling *p, const struct traces *traces,
 	};
 	pool->mean_in = traces_mean_ns(traces, &p->top->report, &pool->mean);
 	for (size_t i = 0; i < traces->n_rows && !rc; i++)
-		if (traces->rows[i].sum.tally.count)
-			rc = add_request(p, traces->rows[i].sum.key,
+		if (traces->rows[i].sum->tally.count)
+			rc = add_request(p, traces->rows[i].sum->key,
 					 traces->by_time.joined > 0, err);
 	return rc;
 }

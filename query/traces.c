@@ -46,10 +46,10 @@ static int compare_cpu(const void *a, const void *b)
 	int order = descending(x->interval.lo, y->interval.lo);
 
 	if (!order)
-		order = descending(x->sum.tally.estimate,
-				   y->sum.tally.estimate);
+		order = descending(x->sum->tally.estimate,
+				   y->sum->tally.estimate);
 	if (!order)
-		order = x->sum.key < y->sum.key ? -1 : 1;
+		order = x->sum->key < y->sum->key ? -1 : 1;
 	return order;
 }
 
@@ -57,14 +57,14 @@ static int compare_samples(const void *a, const void *b)
 {
 	const struct traces_row *x = a, *y = b;
 
-	if (x->sum.tally.count != y->sum.tally.count)
-		return x->sum.tally.count > y->sum.tally.count ? -1 : 1;
+	if (x->sum->tally.count != y->sum->tally.count)
+		return x->sum->tally.count > y->sum->tally.count ? -1 : 1;
 	return compare_cpu(a, b);
 }
 
 int64_t traces_extent_ns(const struct traces_row *row)
 {
-	return row->sum.last_ns - row->sum.first_ns;
+	return row->sum->last_ns - row->sum->first_ns;
 }
 
 /* Of the request, as its root span has it; else of its samples. */
@@ -209,13 +209,13 @@ static int match(const struct traces *t, struct traces_row *row,
 		 struct weft_err *err)
 {
 	struct spans_root root;
-	int rc = spans_find_root(t->report.db, row->sum.key, &root, err);
+	int rc = spans_find_root(t->report.db, row->sum->key, &root, err);
 
 	if (rc >= 0)
-		rc = spans_match(t->report.db, &t->filter, row->sum.key, &root,
+		rc = spans_match(t->report.db, &t->filter, row->sum->key, &root,
 				 err);
 	/* One from before or after us says nothing by having no sample. */
-	if (rc <= 0 || (!row->sum.tally.count && !is_in_range(t, &root)))
+	if (rc <= 0 || (!row->sum->tally.count && !is_in_range(t, &root)))
 		return rc < 0 ? rc : 0;
 	rc = keep_root(row, &root, err);
 	return rc ? rc : 1;
@@ -256,7 +256,7 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 		struct traces_row *row = &t->rows[t->n_rows];
 		uint64_t k = t->sums.rows[i].tally.count;
 
-		row->sum = t->sums.rows[i];
+		row->sum = &t->sums.rows[i];
 		row->root = &no_root;
 		if (t->has_roots || t->filter.where.op) {
 			rc = match(t, row, err);
@@ -266,7 +266,7 @@ static int choose_rows(struct traces *t, struct weft_err *err)
 				continue;
 		}
 		row->interval =
-			k ? used(few, k, row->sum.tally.estimate / (double)k)
+			k ? used(few, k, row->sum->tally.estimate / (double)k)
 			  : unsampled;
 		t->n_sampled += k > 0;
 		t->n_rows++;
@@ -363,7 +363,7 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 		rc = db_query(t->report.db, QUERY_SQL_TRACES_HEX, &stmt, err);
 		if (rc)
 			return rc;
-		sqlite3_bind_int64(stmt, 1, row->sum.key);
+		sqlite3_bind_int64(stmt, 1, row->sum->key);
 		rc = db_step(t->report.db, stmt, err);
 		if (rc < 0)
 			return rc;
@@ -375,7 +375,7 @@ int traces_describe(struct traces *t, size_t n, struct weft_err *err)
 			db_copy_word(stmt, 0, row->hex, HEX_SIZE);
 		if (!t->has_spans || t->has_roots)
 			continue;
-		rc = spans_find_root(t->report.db, row->sum.key, &root, err);
+		rc = spans_find_root(t->report.db, row->sum->key, &root, err);
 		if (rc >= 0)
 			rc = keep_root(row, &root, err);
 		if (rc < 0)
@@ -391,11 +391,11 @@ struct stats_interval traces_mean_ns(const struct traces *t,
 	double sum = 0, sum_sq = 0, total = 0;
 
 	for (size_t i = 0; i < t->n_rows; i++) {
-		double k = (double)t->rows[i].sum.tally.count;
+		double k = (double)t->rows[i].sum->tally.count;
 
 		sum += k;
 		sum_sq += k * k;
-		total += t->rows[i].sum.tally.estimate;
+		total += t->rows[i].sum->tally.estimate;
 	}
 	*estimate = total / (double)t->n_rows;
 	return stats_mean_request_ns(sum, sum_sq, (double)t->n_rows,

@@ -37,7 +37,8 @@ struct traces_coverage {
 };
 
 struct traces_row {
-	struct sum sum; /* its key is the trace's id; without a sample: 0 */
+	const struct sum *sum; /* in sums; its key is the trace's id; without a
+				  sample all else is 0 */
 	struct stats_interval interval; /* of sum.tally.estimate */
 	struct spans_root *root;        /* never NULL; empty where not known */
 	char *hex; /* owned; NULL: traces_describe() has not told it */

@@ -289,7 +289,7 @@ static int list(struct loading *l, const struct cli_common *common,
 			(struct request){ .duration_ns = -1, .side = NOWHERE };
 	}
 	for (size_t i = 0; i < t->n_rows; i++) {
-		struct request *r = requests_find(l, t->rows[i].sum.key);
+		struct request *r = requests_find(l, t->rows[i].sum->key);
 
 		r->duration_ns = (double)t->rows[i].root->duration_ns;
 		r->is_listed = true;

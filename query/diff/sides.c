@@ -8,11 +8,47 @@
 
 #include "query/diff/requests.h"
 
-static int compare_doubles(const void *a, const void *b)
+static void swap(double *a, double *b)
 {
-	const double *x = a, *y = b;
+	double kept = *a;
 
-	return *x < *y ? -1 : *x > *y;
+	*a = *b;
+	*b = kept;
+}
+
+/*
+ * The one that would be at `at` if they were sorted; they are shuffled. By
+ * dividing them at one of themselves, again and again (Hoare 1961): a million
+ * are not worth being sorted for one.
+ */
+static double order_statistic(double *x, size_t n, size_t at)
+{
+	uint64_t random = n;
+	size_t from = 0;
+
+	while (n - from > 1) {
+		size_t less = from, i = from, above = n;
+		double pivot;
+
+		/* No order that somebody chose makes it slow. */
+		random = random * 6364136223846793005 + 1442695040888963407;
+		pivot = x[from + (random >> 33) % (n - from)];
+		while (i < above) {
+			if (x[i] < pivot)
+				swap(&x[i++], &x[less++]);
+			else if (x[i] > pivot)
+				swap(&x[i], &x[--above]);
+			else
+				i++;
+		}
+		if (at >= less && at < above)
+			return pivot;
+		if (at < less)
+			n = less;
+		else
+			from = above;
+	}
+	return x[from];
 }
 
 /* How long requests lasted, by their first and last sample of any event. */
@@ -25,7 +61,7 @@ static int find_extents(struct loading *l, struct weft_err *err)
 	int rc;
 
 	for (size_t i = 0; i < t->n_rows && t->has_totals; i++)
-		requests_find(l, t->rows[i].sum.key)->duration_ns =
+		requests_find(l, t->rows[i].sum->key)->duration_ns =
 			(double)traces_extent_ns(&t->rows[i]);
 	if (t->has_totals)
 		return 0;
@@ -45,26 +81,27 @@ static int find_extents(struct loading *l, struct weft_err *err)
 static int choose_slow(struct loading *l, struct weft_err *err)
 {
 	size_t n = 0, total = l->traces.sums.n;
-	double *sorted = calloc(total + 1, sizeof(*sorted));
+	double *known = calloc(total + 1, sizeof(*known));
 	struct diff *d = l->d;
 	int rc = 0;
 
-	if (!sorted)
+	if (!known)
 		return diff_no_memory(err);
 	d->by_extent = !l->traces.has_spans;
 	if (d->by_extent)
 		rc = find_extents(l, err);
 	for (size_t i = 0; i < total; i++) {
 		if (l->requests[i].is_listed && l->requests[i].duration_ns >= 0)
-			sorted[n++] = l->requests[i].duration_ns;
+			known[n++] = l->requests[i].duration_ns;
 		else
 			d->unknown += l->requests[i].is_listed;
 	}
-	qsort(sorted, n, sizeof(*sorted), compare_doubles);
 	if (n)
-		d->slow_from_ns = sorted[(size_t)fmin(
-			(double)n - 1, floor((double)n * d->slow / 100))];
-	free(sorted);
+		d->slow_from_ns = order_statistic(
+			known, n,
+			(size_t)fmin((double)n - 1,
+				     floor((double)n * d->slow / 100)));
+	free(known);
 	for (size_t i = 0; i < total; i++) {
 		struct request *r = &l->requests[i];
 
@@ -85,11 +122,11 @@ static int choose_where(struct loading *l, struct weft_err *err)
 
 	for (size_t i = 0; i < t->n_rows; i++) {
 		rc = spans_match(l->d->reports[0].db, &filter,
-				 t->rows[i].sum.key, t->rows[i].root, err);
+				 t->rows[i].sum->key, t->rows[i].root, err);
 		if (rc < 0)
 			return rc;
 		any |= rc;
-		requests_find(l, t->rows[i].sum.key)->side =
+		requests_find(l, t->rows[i].sum->key)->side =
 			rc ? COMPARE_SECOND : COMPARE_FIRST;
 	}
 	if (any)
@@ -122,7 +159,7 @@ static int choose_one(struct loading *l, const struct request **one,
 	for (size_t i = 0; i < t->n_rows; i++)
 		if (!rc || (!strcmp(t->rows[i].root->service, root->service) &&
 			    !strcmp(t->rows[i].root->name, root->name)))
-			requests_find(l, t->rows[i].sum.key)->side =
+			requests_find(l, t->rows[i].sum->key)->side =
 				COMPARE_FIRST;
 	requests_find(l, trace)->side = COMPARE_SECOND;
 	return 0;

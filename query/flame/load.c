@@ -199,7 +199,7 @@ static int load_request(struct flame_load *l, size_t layer,
 			const struct source *s, size_t row,
 			struct weft_err *err)
 {
-	int64_t trace = l->traces.rows[row].sum.key;
+	int64_t trace = l->traces.rows[row].sum->key;
 	int rc = load_samples(l, layer, s, QUERY_SQL_FLAME_TRACE, trace, err);
 
 	if (!rc && l->traces.by_time.joined)
@@ -221,7 +221,7 @@ static int load_pool(struct flame_load *l, const struct source *s,
 	for (size_t i = 0; !rc && i < t->n_rows; i++) {
 		struct flame_layer *rows = &l->flame->layers[layer];
 
-		if (t->rows[i].sum.tally.count)
+		if (t->rows[i].sum->tally.count)
 			rc = load_request(l, (size_t)layer, s, i, err);
 		/* Requests are on the same nodes again and again. */
 		if (rows->n > most) {
@@ -265,7 +265,7 @@ static void choose(struct flame_load *l, int64_t trace)
 	struct traces_row swap;
 	size_t i;
 
-	for (i = 0; i < t->n_rows && t->rows[i].sum.key != trace;)
+	for (i = 0; i < t->n_rows && t->rows[i].sum->key != trace;)
 		i++;
 	if (i < l->max_traces || i >= t->n_rows)
 		return;
@@ -301,7 +301,7 @@ static int load_traces(struct flame_load *l, const struct source *s,
 		rc = load_trace(l, s, i, err);
 		if (rc)
 			return rc;
-		if (trace && t->rows[i].sum.key == trace && l->n_shown &&
+		if (trace && t->rows[i].sum->key == trace && l->n_shown &&
 		    l->shown[l->n_shown - 1] == i)
 			l->chosen = (int64_t)l->n_shown - 1;
 	}

@@ -187,7 +187,7 @@ static void put_trace(struct page *p, size_t i)
 	else
 		json_null(&p->j, "duration_ns");
 	json_int(&p->j, "extent_ns", traces_extent_ns(row));
-	json_real(&p->j, "estimate", row->sum.tally.estimate);
+	json_real(&p->j, "estimate", row->sum->tally.estimate);
 	json_interval(&p->j, "estimate", row->interval);
 	put_layer(p, l->first_layer + i);
 	json_end_object(&p->j);
