@@ -56,6 +56,9 @@ void doctor_add(struct doctor_report *report, const char *name,
  * which then is not attached to anything. */
 void doctor_machine(struct doctor_report *report);
 
+/* Its part: events that a default recording does not need. */
+void doctor_events(struct doctor_report *report, bool may_open);
+
 /*
  * Check whether trace contexts of process pid can be seen. Call while
  * single-threaded: it forks the inspectors. Returns 0, or a negative errno

@@ -301,6 +301,7 @@ void doctor_machine(struct doctor_report *report)
 	check_program(report, may_load);
 	check_obi(report, may_load);
 	check_timer(report, may_load);
+	doctor_events(report, may_load);
 	check_settings(report);
 	check_namespace(report);
 	check_programs(report);

@@ -55,6 +55,26 @@ no_way_to_the_user() {
 	lacks out 'CAP_SETUID'
 }
 
+# Events that a recording without options needs none of: as `weft list` has them.
+other_events() {
+	doctor
+	has out '^-     tracepoints  *not tried'
+	run "$weft" list events
+	if grep -q 'kprobe:.*not in this kernel' out; then
+		kprobes='warn  probes  .* no kprobes'
+	else
+		kprobes='ok    probes  .* of the kernel'
+	fi
+	if grep -q 'this machine has none of them' out; then
+		counters='warn  CPU counters  '
+	else
+		counters='ok    CPU counters  '
+	fi
+	doctor
+	has out "^$kprobes"
+	has out "^$counters"
+}
+
 no_such_process() {
 	doctor --pid 2147483646
 	expect 4
@@ -142,6 +162,7 @@ else
 	tests_run=$((tests_run + 1))
 	echo "ok $tests_run - # SKIP not root, or no capsh"
 fi
+it "events besides the timer: which this machine lacks" other_events
 it "a process that is not there is no match" no_such_process
 if [ -n "$kernel_pid" ]; then
 	it "a thread of the kernel is told to be one" kernel_thread
