@@ -52,7 +52,7 @@ struct writer {
 	bool has_dropped;      /* data is gone: the error stays */
 	uint64_t wal_bytes;
 	bool is_to_tend, has_tend;   /* has_tend: one is queued */
-	bool is_over_size;           /* and something may go */
+	bool is_over_size;           /* and something is going */
 	uint64_t batch_ns;           /* the worker's: what the last one took */
 	uint64_t file_bytes;         /* the same: without what is free in it */
 	struct store_gone gone;      /* the same */
@@ -195,15 +195,11 @@ static void do_job(uv_work_t *work)
 
 /* An eighth above: what comes in an interval may be above for as long as it
  * takes to let go of as much. */
-static void judge_size(struct writer *w, const struct job *job)
+static bool is_over_size(const struct writer *w)
 {
 	uint64_t max = w->opts.keep.max_bytes;
-	bool is_over = max && w->file_bytes > max + max / 8;
 
-	if (job->kind == JOB_BATCH)
-		w->is_over_size = is_over && w->has_tend;
-	else if (job->kind == JOB_TEND)
-		w->is_over_size = is_over && !job->rc && job->more;
+	return max && w->file_bytes > max + max / 8;
 }
 
 static void start(struct writer *w);
@@ -223,17 +219,20 @@ static void after_step(struct writer *w, const struct job *job)
 		w->tended.too_big++;
 }
 
-/* After each batch, and, where nothing waits, as long as there is something to
- * do. */
-static void go_on_tending(struct writer *w, const struct job *last)
+/* After each batch, and, where nothing waits or the file is too large, as long
+ * as there is something to do. */
+static void go_on_tending(struct writer *w, const struct job *last,
+			  bool is_large)
 {
-	bool goes_on = last->kind == JOB_TEND && !last->rc && last->more;
+	bool goes_on = last->kind == JOB_TEND && !last->rc && last->more &&
+		       (!w->first || is_large);
 
-	if (!w->is_to_tend || w->has_tend)
-		return;
-	if (last->kind == JOB_BATCH ||
-	    (goes_on && (!w->first || w->is_over_size)))
+	if (w->is_to_tend && !w->has_tend &&
+	    (last->kind == JOB_BATCH || goes_on))
 		w->has_tend = queue(w, JOB_TEND) != NULL;
+	/* Batches are held back for what goes: if nothing does, they would be
+	 * for ever. */
+	w->is_over_size = is_large && w->has_tend;
 }
 
 /* Take note of how a job ended. False: it is to be done again. */
@@ -256,12 +255,13 @@ static void after_job(uv_work_t *work, int status)
 {
 	struct writer *w = work->data;
 	struct job *job = w->first;
-	bool is_over;
+	bool is_over, is_large;
 
 	(void)status;
 	w->busy = false;
 	w->n_done++;
 	w->wal_bytes = store_wal_bytes(w->opts.store);
+	is_large = is_over_size(w); /* on_stored() may start the next */
 	is_over = settle(w, job);
 	if (is_over) {
 		w->first = job->next;
@@ -274,8 +274,7 @@ static void after_job(uv_work_t *work, int status)
 		if (!job->rc && job->kind == JOB_BATCH)
 			w->opts.on_stored(w->opts.ctx, job->batch, job->rows,
 					  job->n_rows);
-		go_on_tending(w, job);
-		judge_size(w, job);
+		go_on_tending(w, job, is_large);
 		job_free(job);
 		start(w);
 	}

@@ -218,11 +218,6 @@ static int begin_recording(struct store *st, const struct store_opts *opts,
 	return rc;
 }
 
-/*
- * cache_size holds the inner pages of the indexes while the tail is sealed:
- * with 8 MiB that takes twice the CPU time. Foreign keys are the writer's own
- * doing, and checking them per row is dear.
- */
 static int on_steps(void *ctx)
 {
 	struct store *st = ctx;
@@ -231,6 +226,11 @@ static int on_steps(void *ctx)
 	return 0;
 }
 
+/*
+ * cache_size holds the inner pages of the indexes while the tail is sealed:
+ * with 8 MiB that takes twice the CPU time. Foreign keys are the writer's own
+ * doing, and checking them per row is dear.
+ */
 static int configure(struct store *st, struct weft_err *err)
 {
 	sqlite3_stmt *stmt = NULL;
