@@ -18,10 +18,15 @@ WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3
 SELECT trace, stack_id, weight, value, interval_id FROM sample
 WHERE event_id = ?1 AND interval_id BETWEEN ?2 AND ?3 AND +trace IS NOT NULL;
 
--- name: diff_samples_all
--- The same of a whole file of one event, if no interval is made up for: there
--- are millions, and each column costs.
-SELECT trace, stack_id, weight, value FROM sample
+-- name: diff_samples_sealed
+-- The same of a whole file of one event, if no interval is made up for. There
+-- are millions: each column costs, and so does each row that SQLite returns,
+-- which here it hands to a function of ours (requests.c).
+SELECT take_sample(trace, stack_id, weight, value) FROM sample_sealed
+WHERE +trace IS NOT NULL;
+
+-- name: diff_samples_tail
+SELECT take_sample(trace, stack_id, weight, value) FROM sample_tail
 WHERE +trace IS NOT NULL;
 
 -- name: diff_samples_of_pid

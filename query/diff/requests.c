@@ -225,6 +225,49 @@ static int read_samples(struct loading *l, struct conveyor *to, size_t part,
 	return rc;
 }
 
+/* As take_sample() in SQL, an aggregate: called for each row. */
+static void take_sample(sqlite3_context *at, int n, sqlite3_value **values)
+{
+	struct row *row = conveyor_next(sqlite3_user_data(at));
+
+	(void)n;
+	if (!row) {
+		sqlite3_result_error_nomem(at); /* conveyor_end() says why */
+		return;
+	}
+	*row = (struct row){ .trace = sqlite3_value_int64(values[0]),
+			     .stack_id = sqlite3_value_int64(values[1]),
+			     .weight = sqlite3_value_double(values[2]),
+			     .value = (double)sqlite3_value_int64(values[3]) };
+}
+
+static void take_no_more(sqlite3_context *at)
+{
+	(void)at;
+}
+
+/* All samples of the file. */
+static int read_whole(struct loading *l, struct conveyor *to,
+		      struct weft_err *err)
+{
+	static const enum query_sql parts[] = { QUERY_SQL_DIFF_SAMPLES_SEALED,
+						QUERY_SQL_DIFF_SAMPLES_TAIL };
+	struct db *db = l->d->reports[0].db;
+	sqlite3_stmt *stmt;
+	int rc = 0;
+
+	if (sqlite3_create_function_v2(db_handle(db), "take_sample", 4,
+				       SQLITE_UTF8, to, NULL, take_sample,
+				       take_no_more, NULL))
+		return db_fail(db, "read", err);
+	for (size_t i = 0; i < ARRAY_LEN(parts) && !rc; i++) {
+		rc = db_query(db, parts[i], &stmt, err);
+		while (!rc && (rc = db_step(db, stmt, err)) > 0)
+			rc = 0;
+	}
+	return rc;
+}
+
 static int read_parts(struct loading *l, struct conveyor *to,
 		      struct weft_err *err)
 {
@@ -236,7 +279,7 @@ static int read_parts(struct loading *l, struct conveyor *to,
 	int rc = 0;
 
 	if (is_all)
-		rc = read_samples(l, to, 0, QUERY_SQL_DIFF_SAMPLES_ALL, err);
+		rc = read_whole(l, to, err);
 	for (size_t i = 0; !rc && i < d->reports[0].range.n_parts; i++) {
 		if (!is_all)
 			rc = read_samples(l, to, i, one_by_one, err);
