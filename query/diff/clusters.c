@@ -17,19 +17,16 @@ enum {
 	AHEAD = 8 /* samples, of which what is needed is asked for */
 };
 
-/* What each stack adds to: found once all are known, since what
- * diff_items_of() has given is good until it finds more. */
+/* What each stack adds to: they were found as the stacks came. */
 static int find_items(struct loading *l)
 {
-	for (int round = 0; round < 2; round++)
-		for (size_t i = 0; i < l->ids.n; i++) {
-			struct stack *s = &l->stacks[i];
+	for (size_t i = 0; i < l->ids.n; i++) {
+		struct stack *s = &l->stacks[i];
 
-			s->items = diff_items_of(l->d->items, 0, s->id,
-						 &s->n_items);
-			if (!s->items)
-				return -ENOMEM;
-		}
+		s->items = diff_items_of(l->d->items, 0, s->id, &s->n_items);
+		if (!s->items)
+			return -ENOMEM;
+	}
 	return 0;
 }
 

@@ -91,6 +91,7 @@ static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 	uint32_t *known = small(l->small_stacks, stack_id);
 	const struct tally none = { 0 };
 	const struct sum *sum;
+	size_t n_items;
 
 	if (known && *known) {
 		*out = *known - 1;
@@ -102,6 +103,9 @@ static int index_stack(struct loading *l, int64_t stack_id, uint32_t *out)
 	sum = sums_find(&l->ids, stack_id);
 	*out = (uint32_t)(sum - l->ids.rows);
 	l->stacks[*out].id = stack_id;
+	/* Where they are is only known once there are no more. */
+	if (!diff_items_of(l->d->items, 0, stack_id, &n_items))
+		return -ENOMEM;
 	if (known)
 		*known = *out + 1;
 	return 0;

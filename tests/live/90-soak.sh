@@ -135,14 +135,9 @@ figure all_descriptors_most "$(most 5)"
 figure log_bytes_most "$(most 6)"
 figure file_bytes "$(size_of "$db")"
 if [ -n "${SOAK_DAY:-}" ]; then
-	# It goes on as in the second half: at first much is new.
-	an_hour=$(awk -v all="$seconds" '$1 * 2 >= all {
-		if (!n++) { from = $1; before = $6 + $7 }
-		to = $1; after = $6 + $7 }
-		END { printf "%.0f\n", to > from ?
-			3600 * (after - before) / (to - from) : 0 }' "$looks")
-	figure bytes_an_hour "$an_hour"
-	figure bytes_a_day $((24 * an_hour))
+	# At most, where it goes on so: at first more is new than later.
+	figure bytes_an_hour $(($(size_of "$db") * 3600 / seconds))
+	figure bytes_a_day $(($(size_of "$db") * 86400 / seconds))
 fi
 figure counted "$(entry "$db" counted)"
 figure stored "$(entry "$db" stored)"
