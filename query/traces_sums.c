@@ -5,6 +5,7 @@
 #include <sqlite3.h>
 #include <stdlib.h>
 
+#include "query/conveyor.h"
 #include "query/traces_inside.h"
 
 /* A function on more of the samples than that: reading all of them in order
@@ -14,29 +15,56 @@ static const double SCAN_FROM_SHARE = 0.02;
 /* Samples near the ends of an interval may be stamped a little outside. */
 static const int64_t SLACK_NS = 1000000000;
 
+/* As conveyor_take: sums of requests, of each one. */
+static int take_totals(void *ctx, const void *rows, size_t n)
+{
+	const struct sum *sum = rows;
+	struct sums *to = ctx;
+
+	for (size_t i = 0; i < n; i++)
+		if (sum[i].tally.count &&
+		    sums_add(to, sum[i].key, &sum[i].tally, sum[i].first_ns,
+			     sum[i].last_ns))
+			return -ENOMEM;
+	return 0;
+}
+
+static int read_totals(struct db *db, struct conveyor *to, struct weft_err *err)
+{
+	sqlite3_stmt *stmt;
+	int rc = db_query(db, QUERY_SQL_TRACES_TOTALS, &stmt, err);
+
+	if (rc)
+		return rc;
+	while ((rc = db_step(db, stmt, err)) > 0) {
+		struct sum *sum = conveyor_next(to);
+		struct tally *tally;
+
+		if (!sum)
+			return 0; /* conveyor_end() says why */
+		sum->key = sqlite3_column_int64(stmt, 0);
+		sum->first_ns = db_time(stmt, 4);
+		sum->last_ns = db_time(stmt, 5);
+		tally = &sum->tally;
+		tally->count = (uint64_t)sqlite3_column_int64(stmt, 1);
+		tally->weight = db_weight(stmt, 2);
+		tally->weight_sq =
+			tally->weight * tally->weight / (double)tally->count;
+		tally->estimate = db_weight(stmt, 3);
+	}
+	return rc;
+}
+
 /* The sums that the writer kept: all samples of the file. */
 static int load_totals(struct traces *t, struct weft_err *err)
 {
-	struct tally tally;
-	sqlite3_stmt *stmt;
+	struct conveyor *to;
 	int rc;
 
-	rc = db_query(t->report.db, QUERY_SQL_TRACES_TOTALS, &stmt, err);
-	if (rc)
-		return rc;
-	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		tally.count = (uint64_t)sqlite3_column_int64(stmt, 1);
-		if (tally.count == 0)
-			continue;
-		tally.weight = db_weight(stmt, 2);
-		tally.weight_sq =
-			tally.weight * tally.weight / (double)tally.count;
-		tally.estimate = db_weight(stmt, 3);
-		if (sums_add(&t->sums, sqlite3_column_int64(stmt, 0), &tally,
-			     db_time(stmt, 4), db_time(stmt, 5)))
-			return traces_no_memory(err);
-	}
-	return rc;
+	if (conveyor_begin(&to, sizeof(struct sum), take_totals, &t->sums))
+		return traces_no_memory(err);
+	rc = read_totals(t->report.db, to, err);
+	return conveyor_end(to) && !rc ? traces_no_memory(err) : rc;
 }
 
 /*
