@@ -63,19 +63,10 @@ static void warn(char out[PRIVILEGE_WARNING_SIZE])
 					 lacks[i].name, lacks[i].cost);
 }
 
-/* The user who called sudo. Returns false where nobody did. */
+/* The user who called sudo, if that is not root. */
 static bool sudo_user(uid_t *uid, gid_t *gid)
 {
-	const char *u = getenv("SUDO_UID"), *g = getenv("SUDO_GID");
-	uint64_t user, group;
-
-	if (geteuid() != 0 || !u || !g ||
-	    weft_parse_u64(u, 1, UINT32_MAX - 1, &user) ||
-	    weft_parse_u64(g, 0, UINT32_MAX - 1, &group))
-		return false;
-	*uid = user;
-	*gid = group;
-	return true;
+	return weft_sudo_user(uid, gid) && *uid;
 }
 
 int privilege_check(char warning[PRIVILEGE_WARNING_SIZE], struct weft_err *err)

@@ -7,28 +7,13 @@
 
 #include "store/owner.h"
 
-static bool find_user(uid_t *uid, gid_t *gid)
-{
-	const char *uid_text = getenv("SUDO_UID");
-	const char *gid_text = getenv("SUDO_GID");
-	uint64_t user, group;
-
-	if (geteuid() != 0 || !uid_text || !gid_text ||
-	    weft_parse_u64(uid_text, 0, UINT32_MAX - 1, &user) ||
-	    weft_parse_u64(gid_text, 0, UINT32_MAX - 1, &group))
-		return false;
-	*uid = (uid_t)user;
-	*gid = (gid_t)group;
-	return true;
-}
-
 void owner_give_to_user(int fd)
 {
 	uid_t uid;
 	gid_t gid;
 
 	/* Where the file system has no owners, root's file is still a file. */
-	if (find_user(&uid, &gid) && fchown(fd, uid, gid))
+	if (weft_sudo_user(&uid, &gid) && fchown(fd, uid, gid))
 		return;
 }
 
@@ -39,7 +24,7 @@ static bool is_ours(const struct stat *file)
 	gid_t gid;
 
 	return !file->st_uid || file->st_uid == geteuid() ||
-	       (find_user(&uid, &gid) && file->st_uid == uid);
+	       (weft_sudo_user(&uid, &gid) && file->st_uid == uid);
 }
 
 static bool is_of_our_group(const struct stat *file)
@@ -48,7 +33,7 @@ static bool is_of_our_group(const struct stat *file)
 	gid_t gid;
 
 	return !file->st_gid || file->st_gid == getegid() ||
-	       (find_user(&uid, &gid) && file->st_gid == gid);
+	       (weft_sudo_user(&uid, &gid) && file->st_gid == gid);
 }
 
 /* The directory of path. Returns false where it cannot be told. */

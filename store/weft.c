@@ -311,6 +311,21 @@ const char *weft_base_name(const char *path)
 	return slash && slash[1] ? slash + 1 : path;
 }
 
+bool weft_sudo_user(uid_t *uid, gid_t *gid)
+{
+	const char *uid_text = getenv("SUDO_UID");
+	const char *gid_text = getenv("SUDO_GID");
+	uint64_t user, group;
+
+	if (geteuid() != 0 || !uid_text || !gid_text ||
+	    weft_parse_u64(uid_text, 0, UINT32_MAX - 1, &user) ||
+	    weft_parse_u64(gid_text, 0, UINT32_MAX - 1, &group))
+		return false;
+	*uid = (uid_t)user;
+	*gid = (gid_t)group;
+	return true;
+}
+
 bool weft_is_terminal(int fd)
 {
 	const char *term = getenv("TERM");

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define WEFT_VERSION "0.1.0"
 
@@ -84,6 +85,10 @@ bool weft_is_unsafe(uint32_t point);
 
 /* May escape sequences be written there: a terminal, and $TERM is not dumb. */
 bool weft_is_terminal(int fd);
+
+/* The user who called sudo, who may be root. false: we are not root, or nobody
+ * did. */
+bool weft_sudo_user(uid_t *uid, gid_t *gid);
 
 /* Bytes as lower-case hexadecimal digits: out has room for 2 * size + 1. */
 void weft_hex(char *out, const void *bytes, size_t size);

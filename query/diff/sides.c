@@ -60,13 +60,13 @@ static int find_extents(struct loading *l, struct weft_err *err)
 	sqlite3_stmt *stmt;
 	int rc;
 
-	for (size_t i = 0; i < t->n_rows && t->has_totals; i++)
-		requests_find(l, t->rows[i].sum->key)->duration_ns =
-			(double)traces_extent_ns(&t->rows[i]);
-	if (t->has_totals)
+	if (t->has_totals) {
+		for (size_t i = 0; i < t->n_rows; i++)
+			requests_find(l, t->rows[i].sum->key)->duration_ns =
+				(double)traces_extent_ns(&t->rows[i]);
 		return 0;
+	}
 	rc = db_query(db, QUERY_SQL_DIFF_EXTENTS, &stmt, err);
-
 	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
 		r = requests_find(l, sqlite3_column_int64(stmt, 0));
 		if (r && r->is_listed)
