@@ -305,6 +305,9 @@ void intern_forget(struct store *st, struct intern_mark mark)
 int intern_make_room(struct store *st, const struct store_batch *b,
 		     struct weft_err *err)
 {
+	uint64_t log_bytes;
+	int rc;
+
 	/* Of traces of a batch the file does not know before its end. */
 	if (memory_is_full(&st->trace, b->n_samples))
 		memory_age(&st->trace);
@@ -313,7 +316,13 @@ int intern_make_room(struct store *st, const struct store_batch *b,
 	if (st->node.knows_all &&
 	    memory_count(&st->node) < st->node.ceiling / 4 * 3)
 		return 0;
-	return stack_ask_file(st, err);
+	log_bytes = store_wal_bytes(st);
+	rc = stack_ask_file(st, err);
+	/* An index of millions of nodes, just made, is in the log whole; the
+	 * batch is not to come on top of it. */
+	if (!rc && store_wal_bytes(st) > log_bytes)
+		(void)!store_checkpoint_log(st, NULL);
+	return rc;
 }
 
 /* Read all rows of (id, key...) into memory. */
