@@ -79,6 +79,7 @@ static int run(struct report *r, struct sequence *s,
 	       const struct timeline_opts *opts, const char *file,
 	       struct weft_err *err)
 {
+	struct stacks *stacks = NULL;
 	int64_t trace = 0;
 	char hex[33];
 	int rc = report_open(r, &opts->common, file, err);
@@ -86,7 +87,11 @@ static int run(struct report *r, struct sequence *s,
 	if (!rc && opts->trace)
 		rc = report_find_trace(r, opts->trace, &trace, hex, err);
 	if (!rc)
-		rc = sequence_load(s, r, trace, opts->tid, opts->rows, err);
+		rc = stacks_load_few(&stacks, r->db, err);
+	if (!rc)
+		rc = sequence_load(s, r, stacks, trace, opts->tid, opts->rows,
+				   err);
+	stacks_free(stacks);
 	if (!rc)
 		rc = gaps_explain(s, r, trace, opts->tid, err);
 	if (!rc && s->n == 0 && trace)

@@ -24,6 +24,3 @@ SELECT attributes ->> '$."http.route"' FROM span
 WHERE trace = ?1 AND json_valid(attributes)
   AND attributes ->> '$."http.route"' IS NOT NULL
 ORDER BY start_ns, span_id LIMIT 1;
-
--- name: trace_text
-SELECT folded FROM stack_text WHERE stack_id = ?1;

@@ -28,10 +28,6 @@ struct db;
  */
 int db_open(struct db **out, const char *path, struct weft_err *err) MUST_CHECK;
 
-/* For who reads most pages once, as reports do: new memory for each costs more
- * than reading some again does. */
-void db_keep_few_pages(struct db *db);
-
 /* Show on a terminal that reading goes on, until db_release() or db_close():
  * for who prints nothing before. Statements fail where they take out of all
  * proportion to the file. */

@@ -6,7 +6,7 @@
 -- there are.
 SELECT entry_id, count, interval_id FROM ledger_row
 WHERE interval_id BETWEEN ?2 AND ?3 AND event_id = ?1
-  AND (count IS NOT 0 OR interval_id IN (?2, ?3));
+  AND (count IS NOT 0 OR interval_id = ?2 OR interval_id = ?3);
 
 -- name: ledger_names
 SELECT id, name FROM ledger_entry ORDER BY id;

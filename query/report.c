@@ -26,7 +26,6 @@ int report_open(struct report *r, const struct cli_common *common,
 	rc = db_open(&r->db, file ? file : common->input, err);
 	if (rc)
 		return rc;
-	db_keep_few_pages(r->db);
 	db_show_progress(r->db);
 	return report_find(r, common, err);
 }

@@ -7,8 +7,6 @@
 
 #include "query/figure.h"
 #include "query/sequence.h"
-#include "query/strings.h"
-#include "query/sums.h"
 
 /* Samples near the ends of a range may be stamped a little outside. */
 static const int64_t SLACK_NS = 1000000000;
@@ -20,18 +18,10 @@ struct thread_state {
 	size_t row; /* its latest */
 };
 
-/* How each stack reads: those that differ in addresses alone are one. */
-struct texts {
-	struct strings strings;
-	struct sums ids; /* the place of a stack's row is its place in texts */
-	uint32_t *texts; /* owned: numbers of strings */
-	size_t room;
-};
-
 struct loader {
 	struct sequence *to;
 	struct db *db;
-	struct texts texts;
+	struct stacks *stacks;
 	struct thread_state *threads; /* owned; by thread_id */
 	size_t n_threads;
 	double gap_ns; /* longer ones are marked; 0: none is */
@@ -90,70 +80,22 @@ static void read_row(struct sequence_row *row, sqlite3_stmt *stmt)
 	db_copy_word(stmt, 7, row->trace, sizeof(row->trace));
 }
 
-/* Remember how a stack reads, and give the number of that. */
-static int keep_text(struct loader *l, int64_t stack_id, const char *text,
-		     uint32_t *out, struct weft_err *err)
-{
-	const struct tally none = { 0 };
-	struct texts *t = &l->texts;
-	uint32_t *grown;
-
-	if (strings_intern(&t->strings, text, out))
-		return no_memory(err);
-	if (t->ids.n == t->room) {
-		t->room = t->room ? 2 * t->room : 64;
-		grown = reallocarray(t->texts, t->room, sizeof(*grown));
-		if (!grown)
-			return no_memory(err);
-		t->texts = grown;
-	}
-	t->texts[t->ids.n] = *out;
-	if (sums_add(&t->ids, stack_id, &none, 0, 0))
-		return no_memory(err);
-	return 0;
-}
-
-static int keep_known(struct loader *l, struct weft_err *err)
-{
-	uint32_t number;
-	int rc = 0;
-
-	for (size_t i = 0; i < l->to->n_known && !rc; i++)
-		rc = keep_text(l, l->to->known[i].stack_id,
-			       l->to->known[i].text, &number, err);
-	return rc;
-}
-
-/* The number of the text that a stack reads as. */
-static int text_of(struct loader *l, int64_t stack_id, uint32_t *out,
+/* A key of the text that a stack reads as. */
+static int text_of(struct loader *l, int64_t stack_id, uint64_t *out,
 		   struct weft_err *err)
 {
-	const struct sum *known = sums_find(&l->texts.ids, stack_id);
-	const char *text = NULL;
-	sqlite3_stmt *stmt;
-	int rc;
+	int rc = stacks_need(l->stacks, l->db, stack_id, err);
 
-	if (known) {
-		*out = l->texts.texts[known - l->texts.ids.rows];
-		return 0;
-	}
-	rc = db_query(l->db, QUERY_SQL_SEQUENCE_TEXT, &stmt, err);
-	if (rc)
-		return rc;
-	sqlite3_bind_int64(stmt, 1, stack_id);
-	rc = db_step(l->db, stmt, err);
-	if (rc < 0)
-		return rc;
-	if (rc)
-		text = (const char *)sqlite3_column_text(stmt, 0);
-	return keep_text(l, stack_id, text ? text : "", out, err);
+	if (!rc)
+		*out = stacks_text_key(l->stacks, stack_id);
+	return rc;
 }
 
 /* 1: next is part of the run; 0: it is not; else a negative errno. */
 static int continues(struct loader *l, const struct sequence_row *run,
 		     const struct sequence_row *next, struct weft_err *err)
 {
-	uint32_t of_run, of_next;
+	uint64_t of_run, of_next;
 	int rc;
 
 	if (next->is_gap || next->is_other_trace ||
@@ -244,52 +186,44 @@ static int load_part(struct loader *l, struct report *r, size_t part,
 	return rc < 0 ? rc : 0;
 }
 
-static int find_leaves(struct sequence *s, struct db *db, struct weft_err *err)
+static int find_leaves(struct loader *l, struct weft_err *err)
 {
+	struct sequence *to = l->to;
 	const char *text;
-	sqlite3_stmt *stmt;
-	size_t i;
 	int rc;
 
-	for (i = 0; i < s->n; i++) {
-		rc = db_query(db, QUERY_SQL_SEQUENCE_LEAF, &stmt, err);
+	for (size_t i = 0; i < to->n; i++) {
+		rc = stacks_need(l->stacks, l->db, to->rows[i].stack_id, err);
 		if (rc)
 			return rc;
-		sqlite3_bind_int64(stmt, 1, s->rows[i].stack_id);
-		rc = db_step(db, stmt, err);
-		if (rc < 0)
-			return rc;
-		text = rc ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-		s->rows[i].leaf = strdup(text ? text : "[unknown]");
-		if (!s->rows[i].leaf)
+		text = stacks_leaf(l->stacks, to->rows[i].stack_id);
+		to->rows[i].leaf = strdup(text);
+		if (!to->rows[i].leaf)
 			return no_memory(err);
 	}
 	return 0;
 }
 
-int sequence_load(struct sequence *s, struct report *r, int64_t trace,
-		  int64_t tid, size_t max_rows, struct weft_err *err)
+int sequence_load(struct sequence *s, struct report *r, struct stacks *stacks,
+		  int64_t trace, int64_t tid, size_t max_rows,
+		  struct weft_err *err)
 {
 	struct loader l = {
 		.to = s,
 		.db = r->db,
+		.stacks = stacks,
 		.max_rows = max_rows,
 		.gap_ns = stats_unsampled_ns(report_ns_each(r)),
 	};
 	size_t i;
-	int rc;
+	int rc = 0;
 
-	*s = (struct sequence){ .known = s->known, .n_known = s->n_known };
-	rc = keep_known(&l, err);
+	*s = (struct sequence){ 0 };
 	for (i = 0; !rc && !s->is_cut && i < r->range.n_parts; i++)
 		rc = load_part(&l, r, i, trace, tid, err);
 	if (!rc)
-		rc = find_leaves(s, r->db, err);
+		rc = find_leaves(&l, err);
 	free(l.threads);
-	free(l.texts.texts);
-	strings_release(&l.texts.strings);
-	sums_release(&l.texts.ids);
-	s->known = NULL;
 	if (rc)
 		sequence_release(s);
 	return rc;

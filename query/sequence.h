@@ -8,6 +8,7 @@
 #define WEFT_SEQUENCE_H
 
 #include "query/report.h"
+#include "query/stacks.h"
 
 /* What is known of a gap (gaps.h). */
 struct sequence_gap {
@@ -32,17 +33,7 @@ struct sequence_row {
 	char *leaf;               /* owned */
 };
 
-/* How a stack reads, as view stack_text puts it; borrowed. */
-struct sequence_text {
-	int64_t stack_id;
-	const char *text;
-};
-
 struct sequence {
-	/* Input: texts that are known, so that they are not asked for; may be
-	 * NULL. Borrowed while loading. */
-	const struct sequence_text *known;
-	size_t n_known;
 	struct sequence_row *rows; /* owned */
 	size_t n;
 	bool is_cut; /* there are more than were asked for */
@@ -50,11 +41,12 @@ struct sequence {
 
 /*
  * Load the samples of trace (0: of all), and if tid is not 0 only that
- * thread's, of a report's range; at most max_rows rows (0: all). On success
- * sequence_release() frees what s holds.
+ * thread's, of a report's range; at most max_rows rows (0: all). stacks, of
+ * stacks_load_few(), learns of theirs. On success sequence_release() frees what
+ * s holds.
  */
-int sequence_load(struct sequence *s, struct report *r, int64_t trace,
-		  int64_t tid, size_t max_rows,
+int sequence_load(struct sequence *s, struct report *r, struct stacks *stacks,
+		  int64_t trace, int64_t tid, size_t max_rows,
 		  struct weft_err *err) MUST_CHECK;
 void sequence_release(struct sequence *s);
 

@@ -23,16 +23,3 @@ WHERE s.time_ns BETWEEN ?5 AND ?6 AND s.event_id = ?1
   AND s.interval_id BETWEEN ?2 AND ?3
   AND (?7 IS NULL OR s.thread_id IN (SELECT id FROM thread WHERE tid = ?7))
 ORDER BY s.time_ns, s.id;
-
--- name: sequence_text
--- A stack as it reads: ?1.
-SELECT folded FROM stack_text WHERE stack_id = ?1;
-
--- name: sequence_leaf
-SELECT CASE
-  WHEN k.status = 'lost' THEN '[stack lost]'
-  WHEN k.status = 'not_taken' THEN '[stack not taken]'
-  WHEN k.depth = 0 THEN '[no frames]'
-  ELSE (SELECT name FROM frame_text WHERE frame_id = (
-    SELECT frame_id FROM stack_node WHERE id = k.id)) END
-FROM stack k WHERE k.id = ?1;

@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,7 +125,8 @@ static void walk(struct stacks *s, uint32_t root, enum stacks_by by)
 /* What stands for a stack that has no frames. */
 static uint32_t label_of_none(const struct stacks *s, const struct stack *k)
 {
-	return k->status == ENDS_NOT_TAKEN ? s->not_taken_label : s->lost_label;
+	return s->words[k->status == ENDS_NOT_TAKEN ? WORD_NOT_TAKEN
+						    : WORD_LOST];
 }
 
 static void add_self(struct stacks *s, const struct stack *k, enum stacks_by by)
@@ -187,45 +189,80 @@ size_t stacks_next(const struct stacks *s, size_t at, int64_t *stack_id,
 	return at + 1;
 }
 
-size_t stacks_names(const struct stacks *s, int64_t stack_id,
-		    const char **names)
+size_t stacks_labels(const struct stacks *s, int64_t stack_id, uint32_t *to)
 {
 	const struct stack *k = stack_find(s, stack_id);
 	const struct frame *f;
 	uint32_t at, i, label, depth;
-	size_t n = 0, lo, hi;
-	const char *swap;
+	size_t n = 0;
 
 	if (!k)
 		return 0;
 	if (k->status == ENDS_LOST || k->node == NONE) {
-		names[0] = k->status == ENDS_LOST        ? "[stack lost]"
-			   : k->status == ENDS_NOT_TAKEN ? "[stack not taken]"
-							 : "[no frames]";
+		to[0] = s->words[k->status == ENDS_LOST ? WORD_LOST
+				 : k->status == ENDS_NOT_TAKEN
+					 ? WORD_NOT_TAKEN
+					 : WORD_NO_FRAMES];
 		return 1;
 	}
 	for (at = k->node, depth = k->depth; at != NONE && depth > 0; depth--) {
 		f = frame_of(s, at);
 		if (!f && n + 1 < STACKS_FRAMES_MAX)
-			names[n++] = "[unknown]";
+			to[n++] = s->words[WORD_UNKNOWN];
 		for (i = 0; f && n + 1 < STACKS_FRAMES_MAX; i++) {
 			label = stacks_label_at(s, f, i, STACKS_BY_FUNCTION);
 			if (label == NONE)
 				break;
-			names[n++] = labels(s)[label].name;
+			to[n++] = label;
 		}
 		at = nodes(s)[at].parent;
 	}
 	if (k->status == ENDS_TRUNCATED)
-		names[n++] = "[truncated]";
+		to[n++] = s->words[WORD_TRUNCATED];
 	else if (k->status == ENDS_BROKEN)
-		names[n++] = "[broken]";
-	for (lo = 0, hi = n; lo + 1 < hi; lo++) {
-		swap = names[lo];
-		names[lo] = names[--hi];
-		names[hi] = swap;
-	}
+		to[n++] = s->words[WORD_BROKEN];
 	return n;
+}
+
+size_t stacks_names(const struct stacks *s, int64_t stack_id,
+		    const char **names)
+{
+	uint32_t of[STACKS_FRAMES_MAX];
+	size_t n = stacks_labels(s, stack_id, of);
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = labels(s)[of[n - 1 - i]].name;
+	return n;
+}
+
+const char *stacks_leaf(const struct stacks *s, int64_t stack_id)
+{
+	uint32_t of[STACKS_FRAMES_MAX];
+
+	if (!stacks_labels(s, stack_id, of))
+		return "[unknown]";
+	return labels(s)[of[0]].name;
+}
+
+char *stacks_fold(const struct stacks *s, int64_t stack_id)
+{
+	const char *names[STACKS_FRAMES_MAX] = { "[unknown]" };
+	size_t n = stacks_names(s, stack_id, names), size;
+	char *folded = NULL;
+	FILE *text = open_memstream(&folded, &size);
+
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < n || i == 0; i++) {
+		if (i)
+			putc(';', text);
+		for (const char *c = names[i]; *c; c++)
+			putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, text);
+	}
+	if (!fclose(text))
+		return folded;
+	free(folded);
+	return NULL;
 }
 
 size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
@@ -254,12 +291,12 @@ size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
 
 uint64_t stacks_text_key(const struct stacks *s, int64_t stack_id)
 {
-	const char *names[STACKS_FRAMES_MAX];
-	size_t n = stacks_names(s, stack_id, names);
+	uint32_t of[STACKS_FRAMES_MAX];
+	size_t n = stacks_labels(s, stack_id, of);
 	uint64_t key = STRINGS_HASH;
 
-	while (n-- > 0)
-		key = strings_hash(key, names[n]);
+	for (size_t i = 0; i < n; i++)
+		key = stacks_key_add(key, &labels(s)[of[i]]);
 	return key;
 }
 

@@ -90,6 +90,14 @@ size_t stacks_next(const struct stacks *s, size_t at, int64_t *stack_id,
 size_t stacks_names(const struct stacks *s, int64_t stack_id,
 		    const char **names);
 
+/* The innermost of these; "[unknown]" where there is no such stack. */
+const char *stacks_leaf(const struct stacks *s, int64_t stack_id);
+
+/* All of them as one line, `;` between, as view stack_text puts it: within a
+ * name `;` reads `:`, a newline `?`. The caller frees it; NULL: out of memory.
+ */
+char *stacks_fold(const struct stacks *s, int64_t stack_id);
+
 /* The rows of stacks_sum() that a stack adds to, each once, that of self
  * first. rows has room for STACKS_FRAMES_MAX. Returns how many. */
 size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,

@@ -190,22 +190,26 @@ struct reading {
 	size_t n; /* names */
 };
 
+static void read_label(const struct stacks *s, uint32_t label,
+		       struct reading *r)
+{
+	r->key = stacks_key_add(r->key, &labels(s)[label]);
+	r->n++;
+}
+
 static void read_frame(const struct stacks *s, uint32_t frame,
 		       struct reading *r)
 {
 	const struct frame *f = frame == NONE ? NULL : &frames(s)[frame];
 	uint32_t label;
 
-	if (!f) {
-		r->key = strings_hash(r->key, "[unknown]");
-		r->n++;
-	}
+	if (!f)
+		read_label(s, s->words[WORD_UNKNOWN], r);
 	for (uint32_t i = 0; f; i++) {
 		label = stacks_label_at(s, f, i, STACKS_BY_FUNCTION);
 		if (label == NONE)
 			break;
-		r->key = strings_hash(r->key, labels(s)[label].name);
-		r->n++;
+		read_label(s, label, r);
 	}
 }
 
@@ -290,19 +294,19 @@ int stacks_need(struct stacks *s, struct db *db, int64_t stack_id,
 static int add_beginnings(const struct stacks *s, const int64_t *ids, size_t n,
 			  struct sums *to)
 {
-	const char *names[STACKS_FRAMES_MAX];
 	const struct tally none = { 0 };
+	uint32_t of[STACKS_FRAMES_MAX];
 	int has_none = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const struct stack *k = stack_find(s, ids[i]);
-		uint64_t key = STRINGS_HASH;
-		size_t left;
+		struct reading reading = { .key = STRINGS_HASH };
+		size_t names = stacks_labels(s, ids[i], of);
 
 		has_none |= !k || !k->depth;
-		for (left = stacks_names(s, ids[i], names); left-- > 0;) {
-			key = strings_hash(key, names[left]);
-			if (sums_add(to, (int64_t)key, &none, 0, 0))
+		while (reading.n < names) {
+			read_label(s, of[reading.n], &reading);
+			if (sums_add(to, (int64_t)reading.key, &none, 0, 0))
 				return -ENOMEM;
 		}
 	}
@@ -359,12 +363,12 @@ static int list_named(struct stacks *s, struct db *db, const char *name,
  * it is the name of a function, with or without the kernel's _[k], or says an
  * address, as [file+0x1f].
  */
-static int list_alike(struct stacks *s, struct db *db, const char *name,
+static int list_alike(struct stacks *s, struct db *db, uint32_t label,
 		      struct frame_list *list, struct weft_err *err)
 {
 	static const char kernel[] = "_[k]";
-	const int64_t key = (int64_t)strings_hash(STRINGS_HASH, name);
-	const char *plus = strrchr(name, '+');
+	const int64_t key = (int64_t)labels(s)[label].key;
+	const char *name = labels(s)[label].name, *plus = strrchr(name, '+');
 	size_t size = strlen(name), ending = sizeof(kernel) - 1;
 	const struct tally none = { 0 };
 	sqlite3_stmt *stmt;
@@ -393,8 +397,8 @@ static int list_leaves(struct stacks *s, struct db *db,
 		       size_t n, char **out, struct weft_err *err)
 {
 	struct frame_list list = { .beginnings = beginnings };
-	const char *names[STACKS_FRAMES_MAX];
-	size_t size, depth;
+	uint32_t of[STACKS_FRAMES_MAX];
+	size_t size;
 	int rc = 0;
 
 	*out = NULL;
@@ -402,11 +406,9 @@ static int list_leaves(struct stacks *s, struct db *db,
 	if (!list.to)
 		return stacks_no_memory(db, err);
 	fputc('[', list.to);
-	for (size_t i = 0; i < n && !rc; i++) {
-		depth = stacks_names(s, ids[i], names);
-		if (depth)
-			rc = list_alike(s, db, names[depth - 1], &list, err);
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		if (stacks_labels(s, ids[i], of))
+			rc = list_alike(s, db, of[0], &list, err);
 	fputc(']', list.to);
 	sums_release(&list.names);
 	if (fclose(list.to) && !rc)

@@ -41,8 +41,20 @@ struct frame {
 
 struct label {
 	char *name;      /* owned */
+	uint64_t key;    /* equal for equal names */
 	uint32_t binary; /* the label of its binary, or itself */
 	uint32_t on_path;
+};
+
+/* What stands on a stack that is no frame of the file. */
+enum word {
+	WORD_LOST,
+	WORD_NOT_TAKEN,
+	WORD_NO_FRAMES,
+	WORD_UNKNOWN, /* frame */
+	WORD_TRUNCATED,
+	WORD_BROKEN,
+	WORD_COUNT
 };
 
 struct array {
@@ -63,7 +75,7 @@ struct stacks {
 	struct tally *sums;      /* owned: per node, while summing */
 	struct stacks_row *rows; /* owned: per label */
 	struct stacks_quality quality;
-	uint32_t lost_label, not_taken_label;
+	uint32_t words[WORD_COUNT]; /* their labels */
 	/* Of stacks_load_few(). */
 	struct id_slots node_slots, stack_slots, frame_slots;
 };
@@ -138,6 +150,19 @@ static inline struct stack *stack_find(const struct stacks *s, int64_t id)
 	else
 		at = stacks_find_id(&s->stacks, sizeof(struct stack), id);
 	return at == NONE ? NULL : (struct stack *)s->stacks.rows + at;
+}
+
+/*
+ * The labels on a stack from the leaf on, and after them that of [truncated] or
+ * [broken] where that is so. to has room for STACKS_FRAMES_MAX. Returns how
+ * many; 0 where there is no such stack.
+ */
+size_t stacks_labels(const struct stacks *s, int64_t stack_id, uint32_t *to);
+
+/* The key of some names with another after them; of none STRINGS_HASH. */
+static inline uint64_t stacks_key_add(uint64_t key, const struct label *next)
+{
+	return ((key << 5 | key >> 59) ^ next->key) * 0x9e3779b97f4a7c15;
 }
 
 /* A new zeroed row at the end, or NULL. */

@@ -74,6 +74,7 @@ static int intern(struct stacks *s, const char *name, uint32_t binary,
 	if (!label)
 		return -ENOMEM;
 	label->binary = binary;
+	label->key = strings_hash(STRINGS_HASH, name);
 	label->name = strdup(name);
 	if (!label->name) {
 		s->labels.n--;
@@ -220,15 +221,20 @@ static void link_nodes(struct stacks *s)
 
 int stacks_make(struct stacks **out, struct weft_err *err)
 {
+	static const char *const words[WORD_COUNT] = {
+		[WORD_LOST] = "[stack lost]",
+		[WORD_NOT_TAKEN] = "[stack not taken]",
+		[WORD_NO_FRAMES] = "[no frames]",
+		[WORD_UNKNOWN] = "[unknown]",
+		[WORD_TRUNCATED] = "[truncated]",
+		[WORD_BROKEN] = "[broken]",
+	};
 	struct stacks *s = *out = calloc(1, sizeof(*s));
 	uint32_t nowhere;
 	int rc = s ? intern(s, "", NONE, &nowhere) : -ENOMEM;
 
-	if (!rc)
-		rc = intern(s, "[stack lost]", nowhere, &s->lost_label);
-	if (!rc)
-		rc = intern(s, "[stack not taken]", nowhere,
-			    &s->not_taken_label);
+	for (size_t i = 0; i < WORD_COUNT && !rc; i++)
+		rc = intern(s, words[i], nowhere, &s->words[i]);
 	if (!rc)
 		return 0;
 	stacks_free(s);

@@ -140,25 +140,9 @@ static void merge_stacks(struct top *top)
 		top->n_rows = kept + 1;
 }
 
-/* A stack as one line, root first, `;` between. The caller frees it; NULL: out
- * of memory. */
-static char *fold(const struct top *top, int64_t stack_id)
-{
-	const char *names[STACKS_FRAMES_MAX];
-	size_t n = stacks_names(top->stacks, stack_id, names), size;
-	char *folded;
-	FILE *text = open_memstream(&folded, &size);
-
-	if (!text)
-		return NULL;
-	for (size_t i = 0; i < n; i++)
-		fprintf(text, "%s%s", i ? ";" : "", names[i]);
-	return fclose(text) ? NULL : folded;
-}
-
 struct top_row *top_add_stack(struct top *top, int64_t stack_id)
 {
-	char *folded = fold(top, stack_id);
+	char *folded = stacks_fold(top->stacks, stack_id);
 	struct top_row *row = folded ? add_row(top, folded, "", NULL) : NULL;
 
 	if (row)

@@ -51,7 +51,7 @@ static int compare_here(const void *a, const void *b)
 
 	if (x->here.weight != y->here.weight)
 		return x->here.weight > y->here.weight ? -1 : 1;
-	return compare_texts(a, b);
+	return x->stack_id < y->stack_id ? -1 : x->stack_id > y->stack_id;
 }
 
 static int load_here(struct trace *t, size_t part, struct weft_err *err)
@@ -96,11 +96,19 @@ static void merge(struct trace *t)
 	if (t->n_rows == 0)
 		return;
 	qsort(t->rows, t->n_rows, sizeof(*t->rows), compare_texts);
-	for (i = 1; i < t->n_rows; i++)
-		if (t->rows[i].text == t->rows[last].text)
-			tally_add(&t->rows[last].here, &t->rows[i].here);
-		else
-			t->rows[++last] = t->rows[i];
+	for (i = 1; i < t->n_rows; i++) {
+		struct trace_row *to = &t->rows[last];
+		const struct trace_row *row = &t->rows[i];
+
+		if (row->text != to->text) {
+			t->rows[++last] = *row;
+			continue;
+		}
+		tally_add(&to->here, &row->here);
+		/* The first of them, so that ties have an order. */
+		if (row->stack_id < to->stack_id)
+			to->stack_id = row->stack_id;
+	}
 	t->n_rows = last + 1;
 }
 
@@ -259,48 +267,12 @@ static int load_processes(struct trace *t, size_t part, struct weft_err *err)
 
 static int find_texts(struct trace *t, size_t n, struct weft_err *err)
 {
-	const char *text;
-	sqlite3_stmt *stmt;
-	size_t i;
-	int rc;
-
-	for (i = 0; i < n; i++) {
-		rc = db_query(t->report.db, QUERY_SQL_TRACE_TEXT, &stmt, err);
-		if (rc)
-			return rc;
-		sqlite3_bind_int64(stmt, 1, t->rows[i].stack_id);
-		rc = db_step(t->report.db, stmt, err);
-		if (rc < 0)
-			return rc;
-		text = rc ? (const char *)sqlite3_column_text(stmt, 0) : NULL;
-		t->rows[i].is_text_told = text;
-		t->rows[i].folded = strdup(text ? text : "[unknown]");
+	for (size_t i = 0; i < n; i++) {
+		t->rows[i].folded = stacks_fold(t->stacks, t->rows[i].stack_id);
 		if (!t->rows[i].folded)
 			return no_memory(err);
 	}
 	return 0;
-}
-
-/* The samples in order, with what is known of how stacks read. */
-static int load_sequence(struct trace *t, struct weft_err *err)
-{
-	struct sequence_text *known = calloc(t->n_told + 1, sizeof(*known));
-	size_t n_known = 0;
-	int rc;
-
-	if (!known)
-		return no_memory(err);
-	for (size_t i = 0; i < t->n_told; i++)
-		if (t->rows[i].is_text_told)
-			known[n_known++] =
-				(struct sequence_text){ t->rows[i].stack_id,
-							t->rows[i].folded };
-	t->sequence.known = known;
-	t->sequence.n_known = n_known;
-	rc = sequence_load(&t->sequence, &t->report, t->id, 0, t->max_rows,
-			   err);
-	free(known);
-	return rc;
 }
 
 /* What requests like it have in common: their route, else their name. */
@@ -366,7 +338,8 @@ static int load(struct trace *t, struct weft_err *err)
 	if (!rc)
 		rc = find_texts(t, t->n_told, err);
 	if (!rc)
-		rc = load_sequence(t, err);
+		rc = sequence_load(&t->sequence, &t->report, t->stacks, t->id,
+				   0, t->max_rows, err);
 	return rc;
 }
 

@@ -12,10 +12,9 @@
 
 struct trace_row {
 	uint64_t text;    /* stacks_text_key(): those that read so are one */
-	int64_t stack_id; /* one of them */
+	int64_t stack_id; /* the first of them */
 	struct tally here, everyone;
-	char *folded;      /* owned */
-	bool is_text_told; /* it is what the file says */
+	char *folded; /* owned */
 };
 
 struct trace_process {

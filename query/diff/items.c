@@ -265,18 +265,5 @@ const struct diff_item *diff_items_at(const struct diff_items *it,
 
 char *diff_items_fold(const struct diff_items *it, const struct diff_item *item)
 {
-	const char *names[STACKS_FRAMES_MAX];
-	char *folded = NULL;
-	size_t n, size;
-	FILE *text = open_memstream(&folded, &size);
-
-	if (!text)
-		return NULL;
-	n = stacks_names(it->files[item->file].stacks, item->stack_id, names);
-	for (size_t i = 0; i < n; i++)
-		fprintf(text, "%s%s", i ? ";" : "", names[i]);
-	if (!fclose(text))
-		return folded;
-	free(folded);
-	return NULL;
+	return stacks_fold(it->files[item->file].stacks, item->stack_id);
 }

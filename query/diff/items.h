@@ -37,8 +37,8 @@ const uint32_t *diff_items_of(struct diff_items *it, size_t file,
 const struct diff_item *diff_items_at(const struct diff_items *it,
 				      uint32_t item);
 
-/* A stack as one line, root first, `;` between; the caller frees it. NULL: out
- * of memory. */
+/* A stack as stacks_fold() puts it; the caller frees it. NULL: out of memory.
+ */
 char *diff_items_fold(const struct diff_items *it,
 		      const struct diff_item *item);
 

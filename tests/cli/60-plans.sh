@@ -52,8 +52,8 @@ plans_of() {
 # The statements of the reports that must be quick.
 statements() {
 	plans_of top_stacks_trace trace_processes sequence_trace \
-		sequence_time traces_on_stack traces_lossy trace_text \
-		report_traces trace_everyone_on stacks_one stacks_node \
+		sequence_time traces_on_stack traces_lossy report_traces \
+		trace_everyone_on stacks_one stacks_node \
 		stacks_frame stacks_frames_named stacks_frames_at \
 		stacks_leaves_on spans_of_trace spans_root spans_samples \
 		traces_hex pool_samples flame_trace wall_parts wall_ends
