@@ -83,6 +83,15 @@ static void print_help(const struct cli_command *cmd)
 	}
 }
 
+bool cli_percentage(const char *text, double *out)
+{
+	size_t size = strspn(text, "0123456789.");
+	char *end;
+
+	*out = strtod(text, &end);
+	return size && !text[size] && !*end && *out <= 100;
+}
+
 int cli_usage(const struct cli_command *cmd, const char *fmt, ...)
 {
 	va_list ap;

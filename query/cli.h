@@ -61,6 +61,10 @@ struct cli_command {
 int cli_parse(const struct cli_command *cmd, int argc, char **argv,
 	      void *options, const char **operands) MUST_CHECK;
 
+/* A percentage: a decimal number from 0 to 100 and nothing else. false: it is
+ * none. */
+bool cli_percentage(const char *text, double *out);
+
 /* Say what is wrong and how the command is used; returns WEFT_EXIT_USAGE. */
 int cli_usage(const struct cli_command *cmd, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -106,7 +106,6 @@ static int take_mode(struct diff *d, const struct diff_opts *opts,
 static int take_options(struct diff *d, const struct diff_opts *opts)
 {
 	struct weft_err err = { 0 };
-	char *end;
 
 	d->by_stack = !strcmp(opts->by, "stack");
 	if (!d->by_stack && strcmp(opts->by, "function") != 0)
@@ -120,8 +119,8 @@ static int take_options(struct diff *d, const struct diff_opts *opts)
 		return cli_usage(&command, "%s", err.msg);
 	if (!opts->slow)
 		return 0;
-	d->slow = strtod(opts->slow, &end);
-	if (end == opts->slow || *end || !(d->slow > 0 && d->slow < 100))
+	if (!cli_percentage(opts->slow, &d->slow) ||
+	    !(d->slow > 0 && d->slow < 100))
 		return cli_usage(&command,
 				 "--slow takes a percentage above 0 and below "
 				 "100, as 99 for the slowest 1 %%; not '%s'",

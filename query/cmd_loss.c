@@ -68,16 +68,12 @@ int cmd_loss(int argc, char **argv)
 	struct weft_err err = { 0 };
 	double limit = INFINITY, worst;
 	const char *file;
-	char *end = NULL;
 	int rc;
 
 	rc = cli_parse(&command, argc, argv, &opts, &file);
 	if (rc >= 0)
 		return rc;
-	if (opts.fail_above)
-		limit = strtod(opts.fail_above, &end);
-	if (end && (end == opts.fail_above || *end || !(limit >= 0) ||
-		    !(limit <= 100)))
+	if (opts.fail_above && !cli_percentage(opts.fail_above, &limit))
 		return cli_usage(&command,
 				 "--fail-above takes a percentage, not '%s'",
 				 opts.fail_above);

@@ -100,9 +100,8 @@ static int run(struct report *r, struct sequence *s,
 		return rc;
 	db_release(r->db);
 	if (s->n == 0)
-		return weft_fail(err, -ENODATA,
-				 "'%s' has no detail sample of that",
-				 db_path(r->db));
+		return report_nothing(r, true, opts->tid ? "thread" : NULL,
+				      opts->tid, err);
 	if (!opts->common.json)
 		return print(r, s, !trace, err);
 	print_json(r, s);

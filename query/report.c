@@ -111,22 +111,10 @@ int report_print_table(const struct table *t, struct weft_err *err)
 	return 0;
 }
 
-void report_json(const struct report *r, struct json *j, const char *name)
+void report_json_extent(const struct report *r, struct json *j)
 {
 	const struct range_part *last = last_part(r);
-	size_t i;
 
-	json_object(j, NULL);
-	json_text(j, "report", name);
-	json_text(j, "weft_version", WEFT_VERSION);
-	json_array(j, "recordings");
-	for (i = 0; i < r->range.n_parts; i++)
-		json_int(j, NULL, r->range.parts[i].recording_id);
-	json_end_array(j);
-	json_bool(j, "whole_recording", r->range.is_whole);
-	json_bool(j, "ended", !r->range.is_open);
-	json_text(j, "event", r->range.event);
-	json_text(j, "unit", r->range.unit);
 	json_int(j, "start_unix_ns", r->range.parts[0].start_unix_ns);
 	json_int(j, "length_ns", r->range.length_ns);
 	json_int(j, "cpus", cpus(r));
@@ -142,6 +130,22 @@ void report_json(const struct report *r, struct json *j, const char *name)
 	json_int(j, "expired_samples", (int64_t)r->ledger.counts_expired);
 	json_int(j, "expired_detail_samples",
 		 (int64_t)r->ledger.detail_expired);
+}
+
+void report_json(const struct report *r, struct json *j, const char *name)
+{
+	json_object(j, NULL);
+	json_text(j, "report", name);
+	json_text(j, "weft_version", WEFT_VERSION);
+	json_array(j, "recordings");
+	for (size_t i = 0; i < r->range.n_parts; i++)
+		json_int(j, NULL, r->range.parts[i].recording_id);
+	json_end_array(j);
+	json_bool(j, "whole_recording", r->range.is_whole);
+	json_bool(j, "ended", !r->range.is_open);
+	json_text(j, "event", r->range.event);
+	json_text(j, "unit", r->range.unit);
+	report_json_extent(r, j);
 }
 
 double report_ns_each(const struct report *r)
@@ -265,6 +269,24 @@ int report_find_elsewhere(struct report *r, int64_t trace,
 			break;
 	sqlite3_reset(stmt);
 	return rc < 0 ? rc : 0;
+}
+
+int report_nothing(const struct report *r, bool detail, const char *of,
+		   int64_t id, struct weft_err *err)
+{
+	char what[64] = "";
+
+	if (id)
+		snprintf(what, sizeof(what), " of %s %lld", of, (long long)id);
+	else if (of)
+		snprintf(what, sizeof(what), " of %s", of);
+	return weft_fail(err, -ENODATA,
+			 "'%s' has no %ssample%s, of %s in recording %lld%s%s; "
+			 "`weft top --by process` shows what there is",
+			 db_path(r->db), detail ? "detail " : "", what,
+			 r->range.event, (long long)last_part(r)->recording_id,
+			 r->range.n_parts > 1 ? " and earlier" : "",
+			 r->range.is_whole ? "" : " in that time");
 }
 
 int report_no_sample(struct report *r, int64_t trace, const char *hex,

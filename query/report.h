@@ -71,6 +71,16 @@ int report_find_elsewhere(struct report *r, int64_t trace,
 			  struct report_elsewhere *to,
 			  struct weft_err *err) MUST_CHECK;
 
+/* Fields of the object that is open: when a report's recording was, and how
+ * much it has. */
+void report_json_extent(const struct report *r, struct json *j);
+
+/* Fail with -ENODATA since the report has no sample of what was asked for, as
+ * "process" and its id; 0: of has none; of NULL: of anything. detail: it was
+ * looked for there. */
+int report_nothing(const struct report *r, bool detail, const char *of,
+		   int64_t id, struct weft_err *err) MUST_CHECK;
+
 /* Fail with -ENODATA since the report has no sample of a trace, and say where
  * there are some; or as db_step(). hex: its ID. */
 int report_no_sample(struct report *r, int64_t trace, const char *hex,

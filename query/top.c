@@ -376,9 +376,11 @@ int top_finish(struct top *top, struct weft_err *err)
 		return report_no_sample(&top->report, top->trace, top->hex,
 					err);
 	if (top->all.count == 0)
-		return weft_fail(err, -ENODATA, "'%s' has no sample of that%s",
-				 db_path(top->report.db),
-				 top->is_estimated ? " in its detail" : "");
+		return report_nothing(&top->report, top->is_estimated,
+				      top->pool  ? "such requests"
+				      : top->pid ? "process"
+						 : NULL,
+				      top->pool ? 0 : top->pid, err);
 	qsort(top->rows, top->n_rows, sizeof(*top->rows), compare_rows);
 	return 0;
 }

@@ -30,6 +30,8 @@ static void json_set(const struct diff *d, struct json *j, const char *key,
 	json_object(j, key);
 	json_text(j, "word", diff_word(d, side));
 	json_text(j, "file", db_path(d->reports[file].db));
+	if (d->n_reports > 1)
+		report_json_extent(&d->reports[file], j);
 	json_int(j, "samples", (int64_t)set->all.count);
 	json_int(j, "clusters", (int64_t)set->clusters);
 	json_int(j, "clusters_sampled", (int64_t)set->sampled);

@@ -168,8 +168,8 @@ static int load_shape(struct flame_load *l, const struct source *s,
 			rc = add_count(l, (size_t)layer, s, stmt, ends, err);
 	}
 	if (!rc && l->flame->layers[layer].all.count == 0)
-		rc = weft_fail(err, -ENODATA, "'%s' has no sample of that",
-			       db_path(r->db));
+		rc = report_nothing(r, false, l->pid ? "process" : NULL, l->pid,
+				    err);
 	return rc;
 }
 

@@ -175,6 +175,12 @@ trace_elsewhere() {
 	run "$weft" top --trace "$A" --pid 200 one.db
 	expect 4
 	has err "has no sample of that in 'one.db'\$"
+	run "$weft" top --pid 99 one.db
+	expect 4
+	has err "'one.db' has no sample of process 99, of cpu-clock in recording 1;"
+	run "$weft" timeline --tid 99 one.db
+	expect 4
+	has err "no detail sample of thread 99, of cpu-clock in recording 1;"
 	# with spans there is something to print
 	sqlite3 weft.db "INSERT INTO span SELECT id, x'0000000000000001', NULL,
 		's', 'GET', 'server', 1699999995000000000, 1699999996000000000,

@@ -32,6 +32,9 @@ same_twice() {
 	[ "$(json out 'max(abs(r.get("difference", 0)) for r in j["self"])')" = 0 ]
 	[ "$(json out 'j["first"]["clusters"], j["second"]["clusters"]')" = \
 		'(20, 20)' ]
+	[ "$(json out '[(j[side]["length_ns"], j[side]["requested_hz"])
+		for side in ("first", "second")]')" = \
+		'[(40000000000, 100), (40000000000, 100)]' ]
 }
 
 finds_the_change() {
@@ -123,6 +126,11 @@ slowest() {
 		"(400, 'ksys_read_[k]')" ]
 	run "$weft" diff a.db --where 'http.route = /none'
 	expect 4
+	for wrong in 0x10 -1 100 1e1 9.9.9 .; do
+		run "$weft" diff a.db --slow "$wrong"
+		expect 2
+		has err '^weft: --slow takes a percentage'
+	done
 	run "$weft" diff a.db --slow 85
 	has out '^slow: 400 samples of 100 requests, 0 of them without'
 	has out 'REST USE  SLOW USE'

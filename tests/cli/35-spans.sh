@@ -104,7 +104,7 @@ pool() {
 	# no sample of any of them
 	run "$weft" top --where 'name ~ *quick'
 	expect 4
-	has err 'has no sample of that in its detail'
+	has err 'has no detail sample of such requests, of cpu-clock in rec'
 	run "$weft" top --where 'http.route = /absent'
 	expect 4
 	has err 'no request of .* is so'

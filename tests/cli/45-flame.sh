@@ -213,7 +213,7 @@ choices() {
 	run "$weft" flame --pid 300
 	expect 4
 	[ ! -s out ]
-	has err 'no sample of that'
+	has err 'no sample of process 300, of cpu-clock in recording'
 	for wrong in "--pid x" "--frames 5" "--traces 99999999" \
 		"--pid 200 --against weft.db"; do
 		# shellcheck disable=SC2086
