@@ -87,8 +87,11 @@ int64_t db_time(sqlite3_stmt *stmt, int column)
 
 double db_weight(sqlite3_stmt *stmt, int column)
 {
-	double weight = sqlite3_column_double(stmt, column);
+	return db_weight_or_0(sqlite3_column_double(stmt, column));
+}
 
+double db_weight_or_0(double weight)
+{
 	return weight >= 0 && weight <= WEIGHT_MAX ? weight : 0;
 }
 

@@ -74,6 +74,7 @@ int64_t db_time(struct sqlite3_stmt *stmt, int column);
 
 /* A weight, or what such add up to: what is none (damage) reads 0. */
 double db_weight(struct sqlite3_stmt *stmt, int column);
+double db_weight_or_0(double weight);
 
 /* Fill err with what SQLite last said about this file. */
 int db_fail(struct db *db, const char *doing, struct weft_err *err);

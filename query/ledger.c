@@ -401,9 +401,10 @@ struct tally ledger_tally(const struct ledger *l, sqlite3_stmt *stmt,
 struct tally ledger_sample(const struct ledger *l, int64_t interval_id,
 			   double weight, double value)
 {
-	double scaled = weight * ledger_factor(l, interval_id);
+	double scaled = db_weight_or_0(weight) * ledger_factor(l, interval_id);
 
-	return (struct tally){ 1, scaled, scaled * scaled, scaled * value };
+	return (struct tally){ 1, scaled, scaled * scaled,
+			       scaled * db_weight_or_0(value) };
 }
 
 static double share(uint64_t part, uint64_t all)

@@ -121,9 +121,10 @@ static int add_rows(struct traces *t, struct sums *to, sqlite3_stmt *stmt,
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
 		if (wanted && !sums_find(wanted, sqlite3_column_int64(stmt, 5)))
 			continue;
-		tally = ledger_sample(
-			&t->report.ledger, sqlite3_column_int64(stmt, 1),
-			db_weight(stmt, 2), sqlite3_column_double(stmt, 3));
+		tally = ledger_sample(&t->report.ledger,
+				      sqlite3_column_int64(stmt, 1),
+				      sqlite3_column_double(stmt, 2),
+				      sqlite3_column_double(stmt, 3));
 		time_ns = db_time(stmt, 4);
 		if (sums_add(to, sqlite3_column_int64(stmt, 0), &tally, time_ns,
 			     time_ns))

@@ -45,8 +45,8 @@ static struct stats_interval interval_of(sqlite3_stmt *stmt,
 					 const struct report *r)
 {
 	double k = sqlite3_column_double(stmt, 2);
-	double sum = sqlite3_column_double(stmt, 3);
-	double chance_sum = sqlite3_column_double(stmt, 5);
+	double sum = db_weight(stmt, 3);
+	double chance_sum = db_weight(stmt, 5);
 	struct stats_interval in;
 
 	if (sqlite3_column_type(stmt, 1) == SQLITE_NULL)
@@ -54,7 +54,7 @@ static struct stats_interval interval_of(sqlite3_stmt *stmt,
 			     : (struct stats_interval){
 				       0, stats_unsampled_ns(report_ns_each(r))
 			       };
-	in = stats_weighted_sum(chance_sum, sqlite3_column_double(stmt, 6),
+	in = stats_weighted_sum(chance_sum, db_weight(stmt, 6),
 				sqlite3_column_double(stmt, 1));
 	in.lo += sum - chance_sum;
 	in.hi += sum - chance_sum;
@@ -104,7 +104,7 @@ static int load_parts(struct wall *w, struct report *r, int64_t trace,
 		*part = (struct wall_part){
 			.event = source->event,
 			.samples = (uint64_t)sqlite3_column_int64(stmt, 2),
-			.ns = sqlite3_column_double(stmt, 3),
+			.ns = db_weight(stmt, 3),
 			.interval = interval_of(stmt, r),
 			.first_ns = sqlite3_column_double(stmt, 7),
 			.last_ns = sqlite3_column_double(stmt, 8),

@@ -173,6 +173,14 @@ numbers() {
 		UPDATE metric_value SET count = -1;
 		UPDATE metric_bucket SET bucket = bucket + 1000000000000, count = -1;
 		UPDATE recording SET cpus = -1, detail_n = -1, interval_ns = 0;"
+	# weights whose squares are no numbers are none
+	recording bad.db "$(cat "$root/tests/data/spans.sql")" "UPDATE sample_sealed
+		SET weight = iif(id % 2, 1e308, -1e308),
+			value = 9223372036854775807 WHERE id % 3"
+	ends "$weft" diff --slow 50 --json -i bad.db
+	expect 0
+	is_json out
+	lacks out null
 }
 
 times() {
