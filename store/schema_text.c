@@ -36,6 +36,9 @@ bool schema_text_is_same(const char *a, const char *b)
 {
 	char quote = 0, before = 0;
 
+	/* Mostly SQLite has kept what it was given. */
+	if (!strcmp(a, b))
+		return true;
 	for (;; before = *a++, b++) {
 		const char *from_a = a, *from_b = b;
 
