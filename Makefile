@@ -244,7 +244,8 @@ check-long: check check-tsan check-valgrind
 check-interop:
 	$(Q)tools/setup.sh interop
 	$(Q)$(MAKE) --no-print-directory tests
-	$(Q)$(PROVE) $(wildcard tests/interop/[0-9]*.sh)
+	$(Q)$(PROVE) $(wildcard tests/interop/[0-9]*.sh) \
+		tests/cli/47-completion.sh
 
 bench:
 	$(Q)tools/setup.sh bench

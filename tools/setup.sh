@@ -34,7 +34,7 @@ interop) want="$core bpftrace nodejs nginx-light gcc-aarch64-linux-gnu
 	golang-go libc6-dbg libbinutils-dbg libctf0-dbg libkrb5-dbg
 	liblua5.4-0 liblua5.4-0-dbg libpcre3 libpcre3-dbg libgsl-dbg llvm-16
 	openjdk-17-jdk-headless chromium protobuf-compiler
-	libdevel-nytprof-perl libxml2-utils"
+	libdevel-nytprof-perl libxml2-utils debootstrap zsh fish"
 	# Debian's node has npm in a package of its own, others' brings it along.
 	command -v npm >/dev/null || want="$want npm" ;;
 lint) want="$core clang-format clang-tidy shellcheck cppcheck" ;;
