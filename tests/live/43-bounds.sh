@@ -36,9 +36,11 @@ storm_of() {
 	done
 	wait $storm
 	cat "$dir/b.prom" >>"$dir/looks"
+	asked=$(date +%s%N)
 	kill -INT "$recorder"
 	status=0
 	wait "$recorder" || status=$?
+	took=$((($(date +%s%N) - asked) / 1000000))
 	check "$name: recording ended as usual" "$(is $status = 0)"
 	kb=$(($(largest weft_self_resident_bytes) / 1024))
 	descriptors=$(largest weft_self_descriptors)
@@ -47,6 +49,7 @@ storm_of() {
 		say
 	echo "# figure: bounds_resident_kb_most $kb"
 	echo "# figure: bounds_descriptors_most $descriptors"
+	echo "# figure: bounds_exit_ms_most $took"
 	echo "# figure: bounds_${name}_processes_a_second $((children / seconds))"
 	check "$name: resident memory below 512 MiB ($kb kB)" "$(both \
 		"$(is "$kb" -gt 0)" "$(is "$kb" -lt $((512 << 10)))")"
