@@ -16,6 +16,9 @@ int output_open(FILE **to, const char *path, struct weft_err *err)
 	int fd, code;
 
 	*to = NULL;
+	code = owner_check_way(path, err);
+	if (code)
+		return code;
 	if (db_is_there(path))
 		return weft_fail(err, -EEXIST,
 				 "'%s' is a database, and is not written over",

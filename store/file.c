@@ -55,6 +55,8 @@ char *file_resolve(const char *path, struct weft_err *err)
 	char *copy = NULL, *directory = NULL, *resolved = NULL;
 	struct stat st;
 
+	if (owner_check_way(path, err))
+		return NULL;
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
 		if (owner_is_public_place(path)) {
 			weft_fail(err, -EEXIST,

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "store/owner.h"
+
+enum {
+	LINKS_MAX = 40 /* as the kernel has it */
+};
 
 void owner_give_to_user(int fd)
 {
@@ -88,4 +94,61 @@ int owner_check(const char *path, const struct stat *file, struct weft_err *err)
 				 "another place",
 				 path);
 	return 0;
+}
+
+static int check_way(const char *path, int links, struct weft_err *err);
+
+/* Is this part of the way a link, of whom, and where does it lead? */
+static int check_part(const char *part, int links, struct weft_err *err)
+{
+	char target[PATH_MAX], way[2 * PATH_MAX + 2], *copy;
+	struct stat st;
+	ssize_t n;
+
+	if (lstat(part, &st) || !S_ISLNK(st.st_mode))
+		return 0;
+	if (links == LINKS_MAX)
+		return weft_fail(err, -EEXIST,
+				 "'%s' leads through too many symbolic links: "
+				 "choose another place",
+				 part);
+	if (!is_ours(&st) && owner_is_public_place(part))
+		return weft_fail(err, -EEXIST,
+				 "'%s' is a symbolic link of another user (%u) "
+				 "in a directory that others may write to: "
+				 "choose another place",
+				 part, st.st_uid);
+	n = readlink(part, target, sizeof(target) - 1);
+	if (n < 0)
+		return 0;
+	target[n] = '\0';
+	copy = strdup(part);
+	if (!copy)
+		return weft_fail(err, -ENOMEM, "out of memory");
+	if (target[0] == '/')
+		snprintf(way, sizeof(way), "%s/", target);
+	else
+		snprintf(way, sizeof(way), "%s/%s/", dirname(copy), target);
+	free(copy);
+	return check_way(way, links + 1, err);
+}
+
+static int check_way(const char *path, int links, struct weft_err *err)
+{
+	const char *end = *path ? strchr(path + 1, '/') : NULL;
+	char *part;
+	int rc = 0;
+
+	for (; end && !rc; end = strchr(end + 1, '/')) {
+		part = strndup(path, (size_t)(end - path));
+		rc = part ? check_part(part, links, err)
+			  : weft_fail(err, -ENOMEM, "out of memory");
+		free(part);
+	}
+	return rc;
+}
+
+int owner_check_way(const char *path, struct weft_err *err)
+{
+	return check_way(path, 0, err);
 }

@@ -20,6 +20,14 @@ void owner_give_to_user(int fd);
 int owner_check(const char *path, const struct stat *file,
 		struct weft_err *err) MUST_CHECK;
 
+/*
+ * Is the way to path's directory ours? A symbolic link on it, or on where such
+ * a link leads, that another may have put there would take us where they want.
+ * Returns 0, or -EEXIST with err filled; what cannot be looked at is for who
+ * goes there.
+ */
+int owner_check_way(const char *path, struct weft_err *err) MUST_CHECK;
+
 /* Is the directory of path one that others may write to: everybody, who owns
  * it, or its group? Others are who is neither root, nor we, nor who called
  * sudo. */

@@ -129,6 +129,14 @@ no_link_of_others() {
 		has err "'public/link': it is a symbolic link"
 		is victim mine
 	done
+	if [ "$(id -u)" -eq 0 ]; then
+		ln -s .. public/way
+		chown -h 1234 public/way
+		run "$weft" export -o public/way/victim
+		expect 1
+		has err "'public/way' is a symbolic link of another user"
+		is victim mine
+	fi
 	"$weft" export -o public/file
 	[ -s public/file ]
 	chmod 755 public

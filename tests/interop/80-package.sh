@@ -47,7 +47,8 @@ inside() {
 	chroot "$system" env DEBIAN_FRONTEND=noninteractive LC_ALL=C "$@"
 }
 
-debootstrap --variant=minbase "$(. /etc/os-release && echo "$VERSION_CODENAME")" \
+name=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+debootstrap --variant=minbase "$name" \
 	"$system" >"$dir/log" 2>&1 || {
 	tail -n 3 "$dir/log" | sed 's/^/# /'
 	echo "1..0 # SKIP no system to install into: debootstrap failed, as above"

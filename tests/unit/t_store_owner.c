@@ -61,6 +61,31 @@ static void a_symbolic_link_is_not_followed(void **state)
 	assert_int_not_equal(access("not_yet", F_OK), 0);
 }
 
+/* Nor one on the way, or where one on the way leads. */
+static void a_link_of_another_on_the_way_is_not_followed(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		SKIP_BECAUSE("needs root to make a link of another user");
+	assert_int_equal(mkdir("mine", 0700), 0);
+	assert_int_equal(symlink("../mine", "pub/way"), 0);
+	t_make_recording("pub/way/ours.db");
+	assert_int_equal(lchown("pub/way", somebody, somebody), 0);
+	expect_refused("pub/way/a.db", "'pub/way' is a symbolic link of another"
+				       " user (1234)");
+	expect_refused("pub//way/./a.db", "is a symbolic link of another");
+	assert_int_equal(symlink("pub/way", "by"), 0);
+	expect_refused("by/a.db", "'./pub/way' is a symbolic link of another");
+	assert_int_not_equal(access("mine/a.db", F_OK), 0);
+	/* Where only we may write it is ours to make sense of. */
+	assert_int_equal(chmod("pub", 0755), 0);
+	t_make_recording("by/a.db");
+	assert_int_equal(access("mine/a.db", F_OK), 0);
+	/* Round in a circle. */
+	assert_int_equal(symlink("circle", "circle"), 0);
+	expect_refused("circle/a.db", "too many symbolic links");
+}
+
 static void a_hard_link_is_refused(void **state)
 {
 	(void)state;
@@ -248,6 +273,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_symbolic_link_is_not_followed),
+		TEST(a_link_of_another_on_the_way_is_not_followed),
 		TEST(a_hard_link_is_refused),
 		TEST(a_fifo_is_not_waited_for),
 		TEST(a_file_of_another_is_refused),
