@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* weft-record: the recorder. */
 #include <malloc.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <uv.h>
 
 #include "collector/record.h"
 
@@ -17,12 +20,27 @@ static void give_memory_back(void)
 	mallopt(M_ARENA_MAX, 2);
 }
 
+/* Where libuv's table of descriptors cannot grow it aborts. It is to end with a
+ * sentence; what was committed is in the file. */
+static void *grow_or_end(void *old, size_t size)
+{
+	void *grown = realloc(old, size);
+
+	if (!grown && size) {
+		weft_log(WEFT_ERROR, "out of memory for the event loop; what "
+				     "was written so far is in the file");
+		_exit(WEFT_EXIT_FAILED);
+	}
+	return grown;
+}
+
 int main(int argc, char **argv)
 {
 	struct record_opts opts;
 	int status = WEFT_EXIT_OK;
 
 	give_memory_back();
+	uv_replace_allocator(malloc, grow_or_end, calloc, free);
 	weft_log_init("weft record", WEFT_INFO);
 	switch (options_parse(argc, argv, &opts)) {
 	case OPTIONS_DONE:

@@ -27,8 +27,7 @@ enum {
 	HUGE_BYTES = 2 << 20,
 };
 
-/* Squares of it, and sums of these, are numbers. */
-static const double WEIGHT_MAX = 1e100;
+static const double WEIGHT_LEAST = 1e-36, WEIGHT_MAX = 1e36;
 
 struct db {
 	sqlite3 *sql;                        /* owned */
@@ -61,11 +60,16 @@ static int to_errno(int result)
 	}
 }
 
-void db_copy_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
+const char *db_text(sqlite3_stmt *stmt, int column)
 {
 	const char *text = (const char *)sqlite3_column_text(stmt, column);
 
-	snprintf(out, size, "%s", text ? text : "");
+	return text ? text : "";
+}
+
+void db_copy_text(sqlite3_stmt *stmt, int column, char *out, size_t size)
+{
+	snprintf(out, size, "%s", db_text(stmt, column));
 }
 
 void db_copy_word(sqlite3_stmt *stmt, int column, char *out, size_t size)
@@ -92,7 +96,7 @@ double db_weight(sqlite3_stmt *stmt, int column)
 
 double db_weight_or_0(double weight)
 {
-	return weight >= 0 && weight <= WEIGHT_MAX ? weight : 0;
+	return weight >= WEIGHT_LEAST && weight <= WEIGHT_MAX ? weight : 0;
 }
 
 int db_fail(struct db *db, const char *doing, struct weft_err *err)

@@ -68,11 +68,18 @@ void db_copy_text(struct sqlite3_stmt *stmt, int column, char *out,
 void db_copy_word(struct sqlite3_stmt *stmt, int column, char *out,
 		  size_t size);
 
+/* A text, "" where it is none; until the next step. */
+const char *db_text(struct sqlite3_stmt *stmt, int column);
+
 /* A time, or a length of time: what no clock tells (damage) is brought between
  * 0 and 146 years, so that neither a difference nor a sum of two overflows. */
 int64_t db_time(struct sqlite3_stmt *stmt, int column);
 
-/* A weight, or what such add up to: what is none (damage) reads 0. */
+/*
+ * A weight, or what such add up to: what is none (damage) reads 0. So that
+ * their products and squares are numbers they are below 1e36, which a float can
+ * hold, and above 1e-36.
+ */
 double db_weight(struct sqlite3_stmt *stmt, int column);
 double db_weight_or_0(double weight);
 

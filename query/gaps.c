@@ -82,7 +82,7 @@ static void add(const struct gaps *g, sqlite3_stmt *stmt)
 {
 	int64_t end_ns = db_time(stmt, 1);
 	const char *event = (const char *)sqlite3_column_text(stmt, 2);
-	double length = sqlite3_column_double(stmt, 3);
+	double length = db_weight(stmt, 3);
 	struct gap *gap = gap_at(g, sqlite3_column_int64(stmt, 0), end_ns);
 	struct sequence_gap *in;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include <errno.h>
+#include <math.h>
 #include <sqlite3.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -389,22 +390,31 @@ struct tally ledger_tally(const struct ledger *l, sqlite3_stmt *stmt,
 			  int column)
 {
 	double factor = ledger_factor(l, sqlite3_column_int64(stmt, column));
-
-	return (struct tally){
+	double weight = factor * sqlite3_column_double(stmt, column + 2);
+	double square =
+		factor * factor * sqlite3_column_double(stmt, column + 3);
+	struct tally tally = {
 		.count = (uint64_t)sqlite3_column_int64(stmt, column + 1),
-		.weight = factor * db_weight(stmt, column + 2),
-		.weight_sq = factor * factor * db_weight(stmt, column + 3),
-		.estimate = factor * db_weight(stmt, column + 4),
 	};
+
+	/* One without the other is no sum of weights. */
+	if (!db_weight_or_0(weight) || !db_weight_or_0(sqrt(square)))
+		return tally;
+	tally.weight = weight;
+	tally.weight_sq = square;
+	tally.estimate = db_weight_or_0(
+		factor * sqlite3_column_double(stmt, column + 4));
+	return tally;
 }
 
 struct tally ledger_sample(const struct ledger *l, int64_t interval_id,
 			   double weight, double value)
 {
-	double scaled = db_weight_or_0(weight) * ledger_factor(l, interval_id);
+	double scaled = db_weight_or_0(db_weight_or_0(weight) *
+				       ledger_factor(l, interval_id));
 
 	return (struct tally){ 1, scaled, scaled * scaled,
-			       scaled * db_weight_or_0(value) };
+			       db_weight_or_0(scaled * db_weight_or_0(value)) };
 }
 
 static double share(uint64_t part, uint64_t all)

@@ -22,13 +22,6 @@ static enum query_sql statement(const struct report *r, bool of_trace,
 			: QUERY_SQL_PROFILE_DETAIL_STACK;
 }
 
-static const char *text(sqlite3_stmt *stmt, int column)
-{
-	const char *found = (const char *)sqlite3_column_text(stmt, column);
-
-	return found ? found : "";
-}
-
 /* An ID of that many bytes; another length, and zeros, are none. */
 static const unsigned char *id(sqlite3_stmt *stmt, int column, int size)
 {
@@ -50,9 +43,9 @@ static void read_sample(struct profile_sample *s, sqlite3_stmt *stmt,
 		.process = {
 			.id = sqlite3_column_int64(stmt, 0),
 			.pid = sqlite3_column_int64(stmt, 1),
-			.comm = text(stmt, 2),
-			.exe = text(stmt, 3),
-			.service = text(stmt, 4),
+			.comm = db_text(stmt, 2),
+			.exe = db_text(stmt, 3),
+			.service = db_text(stmt, 4),
 		},
 		.stack_id = sqlite3_column_int64(stmt, 5),
 		.count = (uint64_t)sqlite3_column_int64(stmt, 6),
@@ -64,7 +57,7 @@ static void read_sample(struct profile_sample *s, sqlite3_stmt *stmt,
 		return;
 	s->weight = db_weight(stmt, 8);
 	s->tid = sqlite3_column_int64(stmt, 9);
-	s->thread = text(stmt, 10);
+	s->thread = db_text(stmt, 10);
 	s->cpu = sqlite3_column_int64(stmt, 11);
 	s->unix_ns = db_time(stmt, 12);
 	s->trace = id(stmt, 13, TRACE_BYTES);

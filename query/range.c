@@ -293,8 +293,9 @@ static int find_intervals(struct range *r, struct db *db,
 		p->start_ns = db_time(stmt, 2);
 		p->end_ns = db_time(stmt, 3);
 		p->start_unix_ns = db_time(stmt, 4);
-		if (r->length_ns < INT64_MAX / 2) /* of all parts */
-			r->length_ns += p->end_ns - p->start_ns;
+		r->length_ns += p->end_ns - p->start_ns; /* of all parts */
+		if (r->length_ns > INT64_MAX / 2)
+			r->length_ns = INT64_MAX / 2;
 		r->parts[kept++] = *p;
 	}
 	r->n_parts = kept;

@@ -73,8 +73,8 @@ static int load_nodes(struct span_tree *t, struct db *db, int64_t trace,
 		}
 		node = &t->nodes[t->n];
 		*node = (struct span_node){
-			.start_ns = sqlite3_column_int64(stmt, 5),
-			.end_ns = sqlite3_column_int64(stmt, 6),
+			.start_ns = db_time(stmt, 5),
+			.end_ns = db_time(stmt, 6),
 			.parent = SIZE_MAX,
 			.hot_stack = -1,
 		};
@@ -402,12 +402,9 @@ static void print_name(const struct span_tree *t, size_t i, char *out,
 static void print_hot(const struct span_node *node, const struct stacks *stacks,
 		      struct table *table)
 {
-	const char *names[STACKS_FRAMES_MAX];
-	size_t n = node->hot_stack < 0
-			   ? 0
-			   : stacks_names(stacks, node->hot_stack, names);
-
-	table_text(table, n ? names[n - 1] : "-");
+	table_text(table, node->hot_stack < 0
+				  ? "-"
+				  : stacks_leaf(stacks, node->hot_stack));
 }
 
 int span_tree_print(const struct span_tree *t, const struct report *r,

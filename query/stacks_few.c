@@ -432,8 +432,10 @@ static int load_leaves(struct stacks *s, struct db *db,
 	if (!rc)
 		rc = db_query(db, QUERY_SQL_STACKS_LEAVES_ON, &stmt, err);
 	if (!rc) {
-		sqlite3_bind_text(stmt, 1, list, -1, SQLITE_STATIC);
-		rc = stacks_load_rows(s, db, stmt, load_leaf, err);
+		if (sqlite3_bind_text(stmt, 1, list, -1, SQLITE_STATIC))
+			rc = db_fail(db, "read", err);
+		else
+			rc = stacks_load_rows(s, db, stmt, load_leaf, err);
 		sqlite3_clear_bindings(stmt);
 	}
 	free(list);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "query/frames.h"
 #include "query/stacks_inside.h"
 #include "query/strings.h"
 
@@ -84,13 +85,6 @@ static int intern(struct stacks *s, const char *name, uint32_t binary,
 	return 0;
 }
 
-static const char *column_text(sqlite3_stmt *stmt, int column)
-{
-	const char *text = (const char *)sqlite3_column_text(stmt, column);
-
-	return text ? text : "";
-}
-
 int stacks_no_memory(struct db *db, struct weft_err *err)
 {
 	return weft_fail(err, -ENOMEM, "out of memory for the stacks of '%s'",
@@ -127,22 +121,26 @@ int stacks_load_frame(struct stacks *s, sqlite3_stmt *stmt)
 	f->id = sqlite3_column_int64(stmt, 0);
 	f->source = named_source(&s->quality.named,
 				 (const char *)sqlite3_column_text(stmt, 3));
-	if (intern(s, column_text(stmt, 2), NONE, &binary))
+	if (intern(s, db_text(stmt, 2), NONE, &binary))
 		return -ENOMEM;
-	return intern(s, column_text(stmt, 1), binary, &f->label);
+	return intern(s, db_text(stmt, 1), binary, &f->label);
 }
 
 int stacks_load_inlined(struct stacks *s, uint32_t frame, sqlite3_stmt *stmt)
 {
-	uint32_t binary, *label = stacks_append(&s->inlined, sizeof(*label));
+	uint32_t binary, *label;
 
+	/* Damage: as if it had no such function. */
+	if (frames(s)[frame].n_inlined == FRAMES_LEVELS_MAX - 1)
+		return 0;
+	label = stacks_append(&s->inlined, sizeof(*label));
 	if (!label)
 		return -ENOMEM;
 	if (frames(s)[frame].n_inlined++ == 0)
 		frames(s)[frame].inlined = (uint32_t)(s->inlined.n - 1);
-	if (intern(s, column_text(stmt, 2), NONE, &binary))
+	if (intern(s, db_text(stmt, 2), NONE, &binary))
 		return -ENOMEM;
-	return intern(s, column_text(stmt, 1), binary, label);
+	return intern(s, db_text(stmt, 1), binary, label);
 }
 
 /* All come in the order of their frames. */
@@ -176,7 +174,7 @@ struct stack *stacks_load_stack(struct stacks *s, sqlite3_stmt *stmt)
 	k->id = sqlite3_column_int64(stmt, 0);
 	k->depth = depth < 0 || depth > STACKS_FRAMES_MAX ? STACKS_FRAMES_MAX
 							  : (uint32_t)depth;
-	k->status = ends_parse_status(column_text(stmt, 1));
+	k->status = ends_parse_status(db_text(stmt, 1));
 	k->reason =
 		ends_parse_reason((const char *)sqlite3_column_text(stmt, 3));
 	if (k->status == ENDS_LOST || k->status == ENDS_NOT_TAKEN)

@@ -216,21 +216,11 @@ static int load_stacks(struct top *top, struct weft_err *err)
 	return rows_of_functions(top, err);
 }
 
-static const char *column_text(sqlite3_stmt *stmt, int column)
-{
-	return (const char *)sqlite3_column_text(stmt, column);
-}
-
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
 struct top_row *top_add_task(struct top *top, sqlite3_stmt *stmt)
 {
 	struct top_row *row =
-		add_row(top, or_empty(column_text(stmt, 3)),
-			or_empty(column_text(stmt, 5)), column_text(stmt, 4));
+		add_row(top, db_text(stmt, 3), db_text(stmt, 5),
+			(const char *)sqlite3_column_text(stmt, 4));
 
 	if (row) {
 		row->id = sqlite3_column_int64(stmt, 0);
@@ -263,8 +253,9 @@ static int add_ends(struct top *top, sqlite3_stmt *stmt, int column,
 		    const struct tally *tally)
 {
 	struct top_row *row = &top->rows[top->n_rows - 1];
-	enum ends_status status = ends_parse_status(column_text(stmt, column));
-	unsigned reason = ends_parse_reason(column_text(stmt, column + 1));
+	enum ends_status status = ends_parse_status(db_text(stmt, column));
+	unsigned reason = ends_parse_reason(
+		(const char *)sqlite3_column_text(stmt, column + 1));
 
 	if (!row->ends)
 		row->ends = calloc(1, sizeof(*row->ends));
@@ -403,8 +394,7 @@ static int load_attributes(struct top *top, size_t part, struct weft_err *err)
 		tally = row_tally(top, stmt, 2);
 		if (tally.count == 0)
 			continue;
-		row = add_row(top, column_text(stmt, 0), column_text(stmt, 1),
-			      NULL);
+		row = add_row(top, db_text(stmt, 0), db_text(stmt, 1), NULL);
 		if (!row)
 			return no_memory(err);
 		row->self = row->total = tally;

@@ -247,8 +247,8 @@ static int load_processes(struct trace *t, size_t part, struct weft_err *err)
 	if (rc)
 		return rc;
 	while ((rc = db_step(t->report.db, stmt, err)) > 0) {
-		first = sqlite3_column_int64(stmt, 5);
-		last = sqlite3_column_int64(stmt, 6);
+		first = db_time(stmt, 5);
+		last = db_time(stmt, 6);
 		if (t->n_processes == 0 || first < t->first_ns)
 			t->first_ns = first;
 		if (t->n_processes == 0 || last > t->last_ns)
@@ -279,7 +279,7 @@ static int find_texts(struct trace *t, size_t n, struct weft_err *err)
 static int find_like(struct trace *t, struct weft_err *err)
 {
 	struct spans_root root;
-	char route[128] = "";
+	char route[128] = "", safe[4 * sizeof(t->like)];
 	sqlite3_stmt *stmt;
 	int rc = db_query(t->report.db, QUERY_SQL_TRACE_ROUTE, &stmt, err);
 
@@ -295,10 +295,10 @@ static int find_like(struct trace *t, struct weft_err *err)
 		return rc;
 	snprintf(t->like, sizeof(t->like), "%s = %s",
 		 *route ? "http.route" : "name", *route ? route : root.name);
-	/* It is to be typed into a shell. */
-	for (const char *c = t->like; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == '\'')
-			rc = 0;
+	/* It is to be printed, and typed into a shell. */
+	weft_sanitize(safe, sizeof(safe), t->like, strlen(t->like));
+	if (strcmp(safe, t->like) != 0 || strchr(t->like, '\''))
+		rc = 0;
 	if (!rc || (!*route && !*root.name))
 		t->like[0] = '\0';
 	return 0;

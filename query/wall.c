@@ -55,7 +55,7 @@ static struct stats_interval interval_of(sqlite3_stmt *stmt,
 				       0, stats_unsampled_ns(report_ns_each(r))
 			       };
 	in = stats_weighted_sum(chance_sum, db_weight(stmt, 6),
-				sqlite3_column_double(stmt, 1));
+				db_weight(stmt, 1));
 	in.lo += sum - chance_sum;
 	in.hi += sum - chance_sum;
 	return in;
@@ -106,8 +106,8 @@ static int load_parts(struct wall *w, struct report *r, int64_t trace,
 			.samples = (uint64_t)sqlite3_column_int64(stmt, 2),
 			.ns = db_weight(stmt, 3),
 			.interval = interval_of(stmt, r),
-			.first_ns = sqlite3_column_double(stmt, 7),
-			.last_ns = sqlite3_column_double(stmt, 8),
+			.first_ns = db_weight(stmt, 7),
+			.last_ns = db_weight(stmt, 8),
 		};
 	}
 	return rc;

@@ -43,9 +43,8 @@ static int load_intervals(const struct report *r, struct intervals *to,
 				to->room = room;
 			}
 			to->rows[to->n++] = (struct interval){
-				sqlite3_column_int64(stmt, 0),
-				sqlite3_column_int64(stmt, 1),
-				sqlite3_column_int64(stmt, 2), i
+				sqlite3_column_int64(stmt, 0), db_time(stmt, 1),
+				db_time(stmt, 2), i
 			};
 			rc = 0;
 		}

@@ -368,6 +368,10 @@ static void find_rates(const struct compare *c, const struct compare_part *part,
 {
 	double k[COMPARE_SIDES], exposure[COMPARE_SIDES], more = 1;
 
+	/* No time at all (damage) has no rate. */
+	to->ratio = (struct stats_interval){ 0, INFINITY };
+	if (!(c->set[0].exposure > 0) || !(c->set[1].exposure > 0))
+		return;
 	for (int side = 0; side < COMPARE_SIDES; side++)
 		more = fmax(more, dispersion(&part[side], &c->set[side]));
 	for (int side = 0; side < COMPARE_SIDES; side++) {

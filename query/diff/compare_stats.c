@@ -38,8 +38,15 @@ static double hypergeometric(double k1, double n1, double k2, double n2)
 
 double compare_mid_p(double k1, double n1, double k2, double n2)
 {
-	double at, term, tail = 0, other;
+	/* Beyond that the sum takes long, and factorials are not exact. */
+	const double most = 1e9;
+	double at, term, tail = 0, other, less;
 
+	if (n1 + n2 > most) {
+		less = 0.99 * most / (n1 + n2);
+		return compare_mid_p(k1 * less, n1 * less, k2 * less,
+				     n2 * less);
+	}
 	k1 = round(k1);
 	n1 = round(n1);
 	k2 = round(k2);

@@ -180,7 +180,7 @@ static int finish_profile(struct otlp *o, struct weft_err *err)
 	if (o->is_timer && o->count > 0) {
 		put_value_type(&period, event, unit);
 		p.period_type = &period;
-		p.period = llround(o->value / o->count);
+		p.period = export_whole(o->value / o->count, &(double){ 0 });
 	}
 	make_id(o, id);
 	p.profile_id.data = id;

@@ -417,7 +417,8 @@ static int write_head(struct pprof *p, struct weft_err *err)
 	part.duration_nanos = r->range.length_ns;
 	if (r->range.parts[0].requested_hz && p->count_sum > 0) {
 		part.period_type = &value;
-		part.period = llround(p->value_sum / p->count_sum);
+		part.period = export_whole(p->value_sum / p->count_sum,
+					   &(double){ 0 });
 	}
 	return emit(p, &part, err);
 }

@@ -128,7 +128,8 @@ each() {
 	local n=0
 	recording bad.db "$(cat "$root/tests/data/spans.sql")" \
 		"$(cat "$root/tests/data/measures.sql")" "$@"
-	for command in top "top --by stack" "top --by thread" "top --trace $A" \
+	for command in top "top --by stack" "top --by thread" "top --by attribute" \
+		"top --trace $A" \
 		traces "trace $A" timeline loss "hist --of cpu" measure \
 		"export --format pprof -o out.pb.gz" "export --format csv" flame \
 		"diff --slow 50" "diff --after +1" "sql @hot_stacks"; do
@@ -141,7 +142,7 @@ each() {
 		esac
 		rm -f out.pb.gz
 	done
-	echo "$n of 16 answered"
+	echo "$n of 17 answered"
 	for command in "gc --keep-detail 1d --keep-shape 1d,2d" \
 		"gc --max-size 1"; do
 		[ -n "$writers" ] || continue
@@ -174,13 +175,19 @@ numbers() {
 		UPDATE metric_bucket SET bucket = bucket + 1000000000000, count = -1;
 		UPDATE recording SET cpus = -1, detail_n = -1, interval_ns = 0;"
 	# weights whose squares are no numbers are none
-	recording bad.db "$(cat "$root/tests/data/spans.sql")" "UPDATE sample_sealed
-		SET weight = iif(id % 2, 1e308, -1e308),
-			value = 9223372036854775807 WHERE id % 3"
-	ends "$weft" diff --slow 50 --json -i bad.db
-	expect 0
-	is_json out
-	lacks out null
+	for weight in 1e308 -1e308 1e60 1e37 1e-200; do
+		recording bad.db "$(cat "$root/tests/data/spans.sql")" "UPDATE
+			sample_sealed SET weight = $weight,
+				value = 9223372036854775807 WHERE id % 3"
+		ends "$weft" diff --slow 50 --json -i bad.db
+		expect 0
+		is_json out
+		lacks out null
+	done
+	# times that are none have no rate
+	recording bad.db "UPDATE interval SET end_ns = start_ns"
+	ends "$weft" diff --after +0 --json -i bad.db
+	lacks out ': -?(inf|nan)'
 }
 
 times() {
@@ -210,6 +217,7 @@ nulls() {
 		UPDATE event SET name = NULL, unit = x'00';
 		UPDATE trace SET trace_id = zeroblob(id), samples = NULL, weight_sum = 'x'
 		 WHERE id % 2;
+		UPDATE shape_attribute SET key = NULL, value = NULL;
 		UPDATE function SET name = NULL, source = NULL;
 		UPDATE binary SET path = NULL, kind = 'x';"
 	for table in process thread sample_sealed stack frame interval event \
