@@ -22,7 +22,7 @@ enum {
 	LONGEST_S_PER_MIB = 10,     /* and for each MiB of the file */
 	/* Of the file's pages in memory; of SQLite's sizes for one: what a file
 	 * of ours has. */
-	CACHE_BYTES = 16 << 20,
+	CACHE_BYTES = 8 << 20,
 	PAGE_BYTES = 4096,
 	HUGE_BYTES = 2 << 20,
 };
@@ -226,6 +226,7 @@ static void make_cache(void)
 	int header = 0, slot;
 	char *mapped, *cache;
 
+	/* SQLite touches all of it at once. */
 	mapped = mmap(NULL, CACHE_BYTES + HUGE_BYTES, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (mapped == MAP_FAILED)
@@ -243,6 +244,7 @@ static void make_cache(void)
 static int attach(struct db *db, bool immutable, struct weft_err *err)
 {
 	const int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+	struct stat st;
 	char *uri = to_uri(db->path, immutable);
 	int result;
 
@@ -251,7 +253,8 @@ static int attach(struct db *db, bool immutable, struct weft_err *err)
 	/* There is one thread: no locks for each row and each allocation. Not
 	 * for the second file, but then it is so already. */
 	(void)sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
-	if (!sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0))
+	if (!sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0) &&
+	    !stat(db->path, &st) && st.st_size >= CACHE_BYTES)
 		make_cache();
 	result = sqlite3_open_v2(uri, &db->sql, flags, NULL);
 	free(uri);
@@ -427,7 +430,7 @@ int db_open(struct db **out, const char *path, struct weft_err *err)
 		goto fail;
 	}
 	sqlite3_exec(db->sql,
-		     "PRAGMA cache_size = -15360; PRAGMA temp_store = MEMORY",
+		     "PRAGMA cache_size = -7680; PRAGMA temp_store = MEMORY",
 		     NULL, NULL, NULL);
 	rc = check_version(db, &version, err);
 	if (!rc)
