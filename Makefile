@@ -180,7 +180,7 @@ check:
 check-asan:
 	$(Q)tools/setup.sh
 	$(Q)$(MAKE) --no-print-directory SAN=address,undefined check-user
-check-user: all known $(UNIT) $(FUZZ)
+check-user: all known $(UNIT) $(FUZZ) $(B)/lines/ask_lines
 	$(Q)$(PROVE) $(UNIT) $(CLI)
 
 # No race, by ThreadSanitizer: the unit tests that have threads, what compares
