@@ -9,7 +9,6 @@
  */
 #include <errno.h>
 #include <sqlite3.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,22 +246,25 @@ const char *stacks_leaf(const struct stacks *s, int64_t stack_id)
 char *stacks_fold(const struct stacks *s, int64_t stack_id)
 {
 	const char *names[STACKS_FRAMES_MAX] = { "[unknown]" };
-	size_t n = stacks_names(s, stack_id, names), size;
-	char *folded = NULL;
-	FILE *text = open_memstream(&folded, &size);
+	size_t n = stacks_names(s, stack_id, names), size = 0;
+	char *folded, *at, *next;
 
-	if (!text)
+	if (n == 0)
+		n = 1;
+	for (size_t i = 0; i < n; i++)
+		size += strlen(names[i]) + 1;
+	at = folded = malloc(size);
+	if (!folded)
 		return NULL;
-	for (size_t i = 0; i < n || i == 0; i++) {
-		if (i)
-			putc(';', text);
-		for (const char *c = names[i]; *c; c++)
-			putc(*c == ';' ? ':' : *c == '\n' ? '?' : *c, text);
+	for (size_t i = 0; i < n; i++) {
+		next = stpcpy(at, names[i]);
+		while ((at = strpbrk(at, ";\n")))
+			*at = *at == ';' ? ':' : '?';
+		at = next;
+		*at++ = ';';
 	}
-	if (!fclose(text))
-		return folded;
-	free(folded);
-	return NULL;
+	at[-1] = '\0';
+	return folded;
 }
 
 size_t stacks_rows(const struct stacks *s, int64_t stack_id, enum stacks_by by,
