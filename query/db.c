@@ -378,6 +378,9 @@ static int adapt(struct db *db, int version, struct weft_err *err)
 		{ 1, 3, QUERY_SQL_DB_SCHEMA_3_TOTAL },
 		{ 1, 4, QUERY_SQL_DB_SCHEMA_4 },
 		{ 2, 8, QUERY_SQL_DB_SCHEMA_8 },
+		{ 5, 9, QUERY_SQL_DB_SCHEMA_9 },
+		{ 1, 9, QUERY_SQL_DB_SCHEMA_9_CPU },
+		{ 1, 9, QUERY_SQL_DB_SCHEMA_9_SUM },
 	};
 	size_t i;
 	int rc;

@@ -236,7 +236,7 @@ static int add_factor(struct ledger *l, const struct kept *k,
 	return 0;
 }
 
-/* Add all rows of a part to their names, and find the factors. */
+/* Add all rows of a statement to their names, and find the factors. */
 static int add_rows(struct ledger *l, struct db *db, sqlite3_stmt *stmt,
 		    struct numbered *names, size_t n, struct weft_err *err)
 {
@@ -269,11 +269,23 @@ static int add_rows(struct ledger *l, struct db *db, sqlite3_stmt *stmt,
 	return full ? full : rc;
 }
 
-static int load_sums(struct ledger *l, struct db *db, const struct range *r,
+/* Add to an entry. */
+static void add_entry(struct ledger *l, const char *name, uint64_t count,
+		      bool is_measured)
+{
+	struct ledger_entry *e = entry_for(l, name);
+
+	if (!e)
+		return;
+	e->count += count;
+	e->is_measured &= is_measured;
+}
+
+/* Sums and factors of some intervals of a recording. */
+static int load_some(struct ledger *l, struct db *db, const struct range *r,
 		     size_t part, struct weft_err *err)
 {
 	struct numbered names[NAMES_MAX];
-	struct ledger_entry *e;
 	sqlite3_stmt *stmt;
 	size_t n;
 	int rc = load_names(names, &n, db, err);
@@ -283,46 +295,62 @@ static int load_sums(struct ledger *l, struct db *db, const struct range *r,
 				 err);
 	if (!rc)
 		rc = add_rows(l, db, stmt, names, n, err);
-	if (rc)
-		return rc;
-	for (size_t i = 0; i < n; i++) {
-		e = names[i].is_there ? entry_for(l, names[i].name) : NULL;
-		if (!e)
-			continue;
-		e->count += names[i].count;
-		e->is_measured &= names[i].is_measured;
-	}
+	for (size_t i = 0; i < n && !rc; i++)
+		if (names[i].is_there)
+			add_entry(l, names[i].name, names[i].count,
+				  names[i].is_measured);
 	return rc;
 }
 
-/*
- * Does no interval of the file lack a CPU? No interval has rows of more CPUs
- * than its recording, so that their number tells. Asked only where all of them
- * are of this event.
- */
-static int has_all_cpus(struct db *db, struct weft_err *err)
+/* Factors alone. */
+static int load_factors(struct ledger *l, struct db *db, const struct range *r,
+			size_t part, struct weft_err *err)
 {
+	struct numbered names[NAMES_MAX];
 	sqlite3_stmt *stmt;
-	int rc = db_query(db, QUERY_SQL_LEDGER_CPUS_OF_FILE, &stmt, err);
+	size_t n;
+	int rc = load_names(names, &n, db, err);
 
 	if (!rc)
-		rc = db_step(db, stmt, err);
-	if (rc <= 0)
+		rc = range_query(r, part, db, QUERY_SQL_LEDGER_KEPT, &stmt,
+				 err);
+	return rc ? rc : add_rows(l, db, stmt, names, n, err);
+}
+
+/* A whole recording, whose sums the file has. Where all that was selected was
+ * stored there are no factors to look for. */
+static int load_whole(struct ledger *l, struct db *db, const struct range *r,
+		      size_t part, struct weft_err *err)
+{
+	struct kept kept = { 0 };
+	sqlite3_stmt *stmt;
+	char name[sizeof(((struct ledger_entry *)0)->name)];
+	int64_t count;
+	int rc = range_query(r, part, db, QUERY_SQL_LEDGER_WHOLE, &stmt, err);
+
+	while (!rc && (rc = db_step(db, stmt, err)) > 0) {
+		rc = 0;
+		db_copy_text(stmt, 0, name, sizeof(name));
+		count = sqlite3_column_int64(stmt, 1);
+		keep_count(&kept, kept_as(name), count);
+		add_entry(l, name, (uint64_t)count,
+			  sqlite3_column_int64(stmt, 2) == 0);
+	}
+	if (rc ||
+	    (double)kept.selected == (double)kept.stored + (double)kept.expired)
 		return rc;
-	rc = sqlite3_column_int64(stmt, 0) == sqlite3_column_int64(stmt, 1);
-	sqlite3_reset(stmt);
-	return rc;
+	return load_factors(l, db, r, part, err);
 }
 
 static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
-		     size_t part, bool is_full, struct weft_err *err)
+		     size_t part, struct weft_err *err)
 {
 	sqlite3_stmt *stmt;
 	int rc;
 
 	rc = range_query(r, part, db,
-			 is_full ? QUERY_SQL_LEDGER_CPUS_WHOLE
-				 : QUERY_SQL_LEDGER_CPUS,
+			 r->is_whole ? QUERY_SQL_LEDGER_CPUS_WHOLE
+				     : QUERY_SQL_LEDGER_CPUS,
 			 &stmt, err);
 	if (rc)
 		return rc;
@@ -336,17 +364,15 @@ static int load_cpus(struct ledger *l, struct db *db, const struct range *r,
 int ledger_load(struct ledger *l, struct db *db, const struct range *r,
 		struct weft_err *err)
 {
-	int rc, has_all = 0;
+	int rc = 0;
 	size_t i;
 
 	*l = (struct ledger){ 0 };
-	if (r->is_all)
-		has_all = has_all_cpus(db, err);
-	rc = has_all < 0 ? has_all : 0;
 	for (i = 0; i < r->n_parts && !rc; i++) {
-		rc = load_sums(l, db, r, i, err);
+		rc = r->is_whole ? load_whole(l, db, r, i, err)
+				 : load_some(l, db, r, i, err);
 		if (!rc)
-			rc = load_cpus(l, db, r, i, has_all, err);
+			rc = load_cpus(l, db, r, i, err);
 	}
 	if (rc) {
 		ledger_release(l);

@@ -28,8 +28,9 @@ FROM stack k CROSS JOIN stack_node n ON n.id = k.id
 WHERE k.leaf_frame_id IS NULL
   AND n.frame_id IN (SELECT value FROM json_each(?1));
 
--- name: stacks_node
-SELECT parent_id, frame_id FROM stack_node WHERE id = ?1;
+-- name: stacks_way
+-- A node, and those made before it: mostly its parent is the next.
+SELECT id, parent_id, frame_id FROM stack_node WHERE id <= ?1 ORDER BY id DESC;
 
 -- name: stacks_frames
 -- As frame_text puts it, which is asked only where there is no name.

@@ -150,12 +150,40 @@ static int keep_node(struct stacks *s, int64_t id, int64_t parent_id,
 	return 0;
 }
 
+/* Take a step on the way to the root. */
+static int step_way(struct stacks *s, struct db *db, struct weft_err *err)
+{
+	int rc = db_step(db, s->way, err);
+
+	s->way_id = rc > 0 ? sqlite3_column_int64(s->way, 0) : 0;
+	return rc;
+}
+
+/*
+ * Have s->way stand at a node. The nodes of a stack are made one after the
+ * other, so that a parent mostly is the next: only else it is sought. 1: there
+ * it is; 0: the file lacks it.
+ */
+static int reach_node(struct stacks *s, struct db *db, int64_t id,
+		      struct weft_err *err)
+{
+	int rc = s->way_id == id + 1 ? step_way(s, db, err) : 0;
+
+	if (rc < 0 || s->way_id == id)
+		return rc;
+	rc = db_query(db, QUERY_SQL_STACKS_WAY, &s->way, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(s->way, 1, id);
+	rc = step_way(s, db, err);
+	return rc < 0 ? rc : s->way_id == id;
+}
+
 /* The parent of a node, sought in the file if need be; NONE: it has none. */
 static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 		       uint32_t *out, struct weft_err *err)
 {
 	int64_t id = nodes(s)[node].parent_id, parent_id;
-	sqlite3_stmt *stmt;
 	uint32_t frame;
 	int rc;
 
@@ -164,15 +192,11 @@ static int find_parent(struct stacks *s, struct db *db, uint32_t node,
 		return 0;
 	*out = s->node_slots.at[slot_of(s, id)];
 	if (*out == NONE) {
-		rc = db_query(db, QUERY_SQL_STACKS_NODE, &stmt, err);
-		if (rc)
-			return rc;
-		sqlite3_bind_int64(stmt, 1, id);
-		rc = db_step(db, stmt, err);
+		rc = reach_node(s, db, id, err);
 		if (rc <= 0)
 			return rc;
-		parent_id = sqlite3_column_int64(stmt, 0);
-		rc = find_frame(s, db, sqlite3_column_int64(stmt, 1), &frame,
+		parent_id = sqlite3_column_int64(s->way, 1);
+		rc = find_frame(s, db, sqlite3_column_int64(s->way, 2), &frame,
 				err);
 		if (rc)
 			return rc;

@@ -78,6 +78,8 @@ struct stacks {
 	uint32_t words[WORD_COUNT]; /* their labels */
 	/* Of stacks_load_few(). */
 	struct id_slots node_slots, stack_slots, frame_slots;
+	struct sqlite3_stmt *way; /* borrowed from the file; it stands at */
+	int64_t way_id;           /* node; 0: nowhere */
 };
 
 static inline struct node *nodes(const struct stacks *s)

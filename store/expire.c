@@ -170,6 +170,8 @@ static int drop_samples(struct store *st, struct retention *r,
 		STORE_SQL_EXPIRE_SAMPLES,
 		STORE_SQL_EXPIRE_STORED,
 		STORE_SQL_EXPIRE_ENTRY,
+		STORE_SQL_EXPIRE_STORED_SUM,
+		STORE_SQL_EXPIRE_ENTRY_SUM,
 	};
 	int64_t reached;
 	int rc = retain_find(st, STORE_SQL_EXPIRE_REACHED, NULL, 0, &reached,
@@ -281,6 +283,7 @@ static int drop_counts(struct store *st, const int64_t *values,
 {
 	static const enum store_sql of_interval[] = {
 		STORE_SQL_DROP_ENTRY,
+		STORE_SQL_DROP_ENTRY_SUM,
 		STORE_SQL_DROP_ATTRIBUTE_TOTALS,
 		STORE_SQL_DROP_EMPTY_ATTRIBUTE_TOTALS,
 		STORE_SQL_DROP_ATTRIBUTES,

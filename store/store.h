@@ -15,7 +15,7 @@
 
 #define STORE_APPLICATION_ID 0x77656674 /* "weft" */
 /* The schema this code writes: the number of the newest migration. */
-#define STORE_SCHEMA_VERSION 9
+#define STORE_SCHEMA_VERSION 10
 /* Rows that the unindexed tail may grow to before it is sealed. */
 #define STORE_TAIL_ROWS 1000000
 

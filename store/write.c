@@ -46,6 +46,7 @@ static int write_interval(struct store *st, struct writing *w,
 static int write_cpus(struct store *st, const struct writing *w,
 		      struct weft_err *err)
 {
+	const struct store_interval *in = &w->batch->interval;
 	const struct store_cpu *cpu;
 	sqlite3_stmt *stmt;
 	size_t i;
@@ -63,7 +64,14 @@ static int write_cpus(struct store *st, const struct writing *w,
 		bind_if(stmt, 7, cpu->has_throttled, cpu->throttled);
 		rc = store_run(st, stmt, err);
 	}
-	return rc;
+	if (!rc)
+		rc = store_stmt(st, STORE_SQL_EVENT_CPU_SUM, &stmt, err);
+	if (rc)
+		return rc;
+	sqlite3_bind_int64(stmt, 1, st->recording_id);
+	sqlite3_bind_int64(stmt, 2, w->interval_id);
+	sqlite3_bind_int64(stmt, 3, (int64_t)(in->end_ns - in->start_ns));
+	return store_run(st, stmt, err);
 }
 
 /* A count with its ids, in the order of its row's key. */
@@ -376,19 +384,31 @@ static int write_ledger(struct store *st, const struct writing *w,
 			struct weft_err *err)
 {
 	const struct store_ledger *entry;
-	sqlite3_stmt *stmt;
+	int64_t event_id, entry_id;
+	sqlite3_stmt *row, *sum;
 	size_t i;
 	int rc;
 
-	rc = store_stmt(st, STORE_SQL_LEDGER_ADD, &stmt, err);
+	rc = store_stmt(st, STORE_SQL_LEDGER_ADD, &row, err);
+	if (!rc)
+		rc = store_stmt(st, STORE_SQL_LEDGER_SUM_ADD, &sum, err);
 	for (i = 0; i < w->batch->n_ledger && !rc; i++) {
 		entry = &w->batch->ledger[i];
-		sqlite3_bind_int64(stmt, 1, w->interval_id);
-		sqlite3_bind_int64(stmt, 2, st->first_event_id + entry->event);
-		sqlite3_bind_int64(stmt, 3, st->ledger_entry_id[entry->entry]);
-		bind_if(stmt, 4, entry->measured, entry->count);
-		bind_if(stmt, 5, entry->measured, entry->value);
-		rc = store_run(st, stmt, err);
+		event_id = st->first_event_id + entry->event;
+		entry_id = st->ledger_entry_id[entry->entry];
+		sqlite3_bind_int64(row, 1, w->interval_id);
+		sqlite3_bind_int64(row, 2, event_id);
+		sqlite3_bind_int64(row, 3, entry_id);
+		bind_if(row, 4, entry->measured, entry->count);
+		bind_if(row, 5, entry->measured, entry->value);
+		rc = store_run(st, row, err);
+		if (rc)
+			break;
+		sqlite3_bind_int64(sum, 1, event_id);
+		sqlite3_bind_int64(sum, 2, entry_id);
+		bind_if(sum, 3, entry->measured, entry->count);
+		bind_if(sum, 4, entry->measured, entry->value);
+		rc = store_run(st, sum, err);
 	}
 	return rc;
 }

@@ -157,6 +157,9 @@ recording() {
 			echo "$sql"
 		done
 	} | sqlite3 -bail "$file"
+	# An older schema has no sums.
+	[ "$(sqlite3 "$file" "PRAGMA user_version")" -lt 10 ] ||
+		sqlite3 -bail "$file" <"$root/tests/data/sums.sql"
 }
 
 make_small() {
@@ -169,6 +172,7 @@ make_small() {
 		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql"
 		echo "UPDATE stack SET leaf_frame_id = (
 			SELECT n.frame_id FROM stack_node n WHERE n.id = stack.id);"
+		cat "$root/tests/data/sums.sql"
 		echo "COMMIT;"
 	} | sqlite3 -bail "$1.new"
 	mv "$1.new" "$1"

@@ -67,6 +67,23 @@ ON CONFLICT (interval_id, event_id, entry_id) DO UPDATE SET
   count = count + excluded.count,
   value = value + excluded.value;
 
+-- name: expire_stored_sum
+UPDATE ledger_sum SET count = ledger_sum.count - d.n,
+                      value = ledger_sum.value - d.value
+  FROM (SELECT event_id, count(*) AS n, sum(value) AS value
+          FROM temp.doomed GROUP BY event_id) d
+ WHERE ledger_sum.event_id = d.event_id
+   AND entry_id = (SELECT id FROM ledger_entry WHERE name = 'stored');
+
+-- name: expire_entry_sum
+INSERT INTO ledger_sum (event_id, entry_id, count, value, unmeasured)
+SELECT event_id, (SELECT id FROM ledger_entry WHERE name = 'expired'),
+       count(*), sum(value), 0
+  FROM temp.doomed WHERE true GROUP BY event_id
+ON CONFLICT (event_id, entry_id) DO UPDATE SET
+  count = count + excluded.count,
+  value = value + excluded.value;
+
 -- name: expire_check
 -- Intervals of which more went than the ledger says there was.
 SELECT count(*) FROM ledger_row
@@ -434,6 +451,15 @@ SELECT ?1, event_id,
        sum(count), sum(value)
   FROM temp.doomed_count WHERE true GROUP BY event_id
 ON CONFLICT (interval_id, event_id, entry_id) DO UPDATE SET
+  count = count + excluded.count,
+  value = value + excluded.value;
+
+-- name: drop_entry_sum
+INSERT INTO ledger_sum (event_id, entry_id, count, value, unmeasured)
+SELECT event_id, (SELECT id FROM ledger_entry WHERE name = 'expired_counts'),
+       sum(count), sum(value), 0
+  FROM temp.doomed_count WHERE true GROUP BY event_id
+ON CONFLICT (event_id, entry_id) DO UPDATE SET
   count = count + excluded.count,
   value = value + excluded.value;
 

@@ -40,6 +40,13 @@ INSERT INTO cpu_interval (interval_id, event_id, cpu, period, due, fired,
                           throttled)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7);
 
+-- name: event_cpu_sum
+-- Of recording ?1: interval ?2 took ?3 ns.
+UPDATE event SET cpu_ns = cpu_ns + ?3 * (
+  SELECT count(*) FROM cpu_interval c
+   WHERE c.interval_id = ?2 AND c.event_id = event.id)
+WHERE recording_id = ?1;
+
 -- name: process_put
 -- What is learnt later about a process replaces what was not known; the row
 -- is written only where something changes.
@@ -187,6 +194,14 @@ DELETE FROM sample_tail WHERE id < ?1;
 -- name: ledger_add
 INSERT INTO ledger_row (interval_id, event_id, entry_id, count, value)
 VALUES (?1, ?2, ?3, ?4, ?5);
+
+-- name: ledger_sum_add
+INSERT INTO ledger_sum (event_id, entry_id, count, value, unmeasured)
+VALUES (?1, ?2, ifnull(?3, 0), ifnull(?4, 0), ?3 IS NULL)
+ON CONFLICT (event_id, entry_id) DO UPDATE SET
+  count = count + excluded.count,
+  value = value + excluded.value,
+  unmeasured = unmeasured + excluded.unmeasured;
 
 -- name: function_add
 INSERT INTO function (name, linkage_name, file, line, source)

@@ -41,8 +41,9 @@ newer() {
 	refused "schema 99 is newer than this weft's \($newest\)" a
 }
 
-drop_leaf_frame='DROP INDEX stack_leaf_frame;
-	ALTER TABLE stack DROP COLUMN leaf_frame_id;'
+drop_sums='DROP TABLE ledger_sum; ALTER TABLE event DROP COLUMN cpu_ns;'
+drop_leaf_frame="$drop_sums DROP INDEX stack_leaf_frame;
+	ALTER TABLE stack DROP COLUMN leaf_frame_id;"
 
 # What schema 1 did not have is not known; all else reads the same.
 older() {

@@ -161,6 +161,7 @@ no_sample() {
 		UPDATE trace SET samples = 0, weight_sum = 0, value_sum = 0;
 		UPDATE ledger_row SET count = 0, value = 0 WHERE entry_id = (
 		 SELECT id FROM ledger_entry WHERE name = 'context_ok');"
+	sqlite3 none.db <"$root/tests/data/sums.sql"
 	run "$weft" trace "$C" none.db
 	expect 0
 	has out 'no sample of this report has a trace ID: what it used nobody can say'

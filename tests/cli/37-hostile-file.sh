@@ -122,12 +122,15 @@ others() {
 	expect 0
 }
 
+sums= # what then becomes of the sums of the ledger
+
 # each SQL: reports end, and what lets go of old rows; the statuses are 0, or 1 or
 # 4 with a sentence
 each() {
 	local n=0
 	recording bad.db "$(cat "$root/tests/data/spans.sql")" \
 		"$(cat "$root/tests/data/measures.sql")" "$@"
+	sqlite3 bad.db "$sums"
 	for command in top "top --by stack" "top --by thread" "top --by attribute" \
 		"top --trace $A" \
 		traces "trace $A" timeline loss "hist --of cpu" measure \
@@ -166,6 +169,9 @@ numbers() {
 			UPDATE $table SET count = 1e300, value = 'x'
 			 WHERE stack_id % 2 = 0;"
 	done
+	sums="UPDATE ledger_sum SET value = 'x', unmeasured = -1,
+		count = iif(entry_id % 2, -5, 9223372036854775807);
+		UPDATE event SET cpu_ns = iif(id % 2, -1, 9223372036854775807);"
 	each "$sql UPDATE ledger_row SET count = -1, value = -1 WHERE entry_id % 2;
 		UPDATE sample_sealed SET weight = -1e308, value = -5 WHERE id % 3 = 0;
 		UPDATE sample_sealed SET weight = 1e308, cpu = -7,
@@ -174,6 +180,7 @@ numbers() {
 		UPDATE metric_value SET count = -1;
 		UPDATE metric_bucket SET bucket = bucket + 1000000000000, count = -1;
 		UPDATE recording SET cpus = -1, detail_n = -1, interval_ns = 0;"
+	sums=
 	# weights whose squares are no numbers are none
 	for weight in 1e308 -1e308 1e60 1e37 1e-200; do
 		recording bad.db "$(cat "$root/tests/data/spans.sql")" "UPDATE

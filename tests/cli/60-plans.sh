@@ -53,7 +53,7 @@ plans_of() {
 statements() {
 	plans_of top_stacks_trace trace_processes sequence_trace \
 		sequence_time traces_on_stack traces_lossy report_traces \
-		trace_everyone_on stacks_one stacks_node \
+		trace_everyone_on stacks_one stacks_way \
 		stacks_frame stacks_frames_named stacks_frames_at \
 		stacks_leaves_on spans_of_trace spans_root spans_samples \
 		traces_hex pool_samples flame_trace wall_parts wall_ends
@@ -65,7 +65,7 @@ statements() {
 # What is of a whole file comes from its sums.
 sums() {
 	plans_of traces_totals top_stacks_whole top_processes_whole \
-		flame_whole trace_everyone ledger_cpus_whole
+		flame_whole trace_everyone ledger_whole ledger_cpus_whole
 	lacks out 'sample'
 	golden plans-sums.txt out
 }

@@ -26,7 +26,8 @@ file() {
 		echo "PRAGMA user_version = $(find "$root/store/sql/schema" \
 			-name '*.sql' | wc -l);"
 		echo "CREATE VIEW sample AS SELECT * FROM sample_sealed;"
-		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql" -
+		cat "$root/store/sql/views.sql" "$root/tests/data/small.sql" - \
+			"$root/tests/data/sums.sql"
 	} | sqlite3 -bail "$dir/$1.db"
 }
 

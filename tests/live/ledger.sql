@@ -70,6 +70,13 @@ SELECT 'not_in_ledger', count(*) FROM interval
   WHERE id NOT IN (SELECT interval_id FROM pivot);
 SELECT 'totals_differ', (SELECT total(count) FROM stack_count)
   <> (SELECT total(count) FROM stack_total);
+SELECT 'sums_differ', (SELECT count(*) FROM (
+    SELECT event_id, entry_id, total(count), total(value) FROM ledger_row
+     GROUP BY event_id, entry_id
+    EXCEPT SELECT event_id, entry_id, total(count), total(value) FROM ledger_sum
+     GROUP BY event_id, entry_id))
+  + (SELECT count(*) FROM (SELECT event_id, entry_id FROM ledger_sum
+    EXCEPT SELECT event_id, entry_id FROM ledger_row));
 SELECT entry, ifnull(sum(count), 'not measured') FROM ledger
 WHERE entry IN ('due', 'fired', 'not_run', 'counted', 'filtered', 'idle',
   'selected', 'passed_over', 'stored', 'throttled')

@@ -107,8 +107,8 @@ entry() {
 # ledger_differs: of the figures on stdin, what is not as it must be, added up;
 # nothing if they are not all there
 ledger_differs() {
-	awk '$1 ~ /^(wrong|not_in_ledger|totals_differ)$/ { sum += $2; n++ }
-	END { if (n == 3) print sum }'
+	awk '$1 ~ /^(wrong|not_in_ledger|totals_differ|sums_differ)$/ { sum += $2; n++ }
+	END { if (n == 4) print sum }'
 }
 
 # check_ledger FILE: the identities of the ledger, for every interval

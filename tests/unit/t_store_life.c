@@ -17,7 +17,7 @@ static void a_new_file_is_private_and_says_what_it_is(void **state)
 	assert_int_equal(stat("a.db", &status), 0);
 	assert_int_equal(status.st_mode, S_IFREG | 0600);
 	t_expect("a.db", "PRAGMA application_id", "2003134068");
-	t_expect("a.db", "PRAGMA user_version", "9");
+	t_expect("a.db", "PRAGMA user_version", "10");
 	t_expect("a.db", "PRAGMA journal_mode", "wal");
 	t_expect("a.db", "PRAGMA auto_vacuum", "2");
 	t_close(st);
@@ -221,6 +221,8 @@ static void make_old_recording(const char *path)
 		       "DROP TABLE shape_attribute;"
 		       "DROP TABLE process_attribute;"
 		       "DROP INDEX frame_identity;"
+		       "DROP TABLE ledger_sum;"
+		       "ALTER TABLE event DROP COLUMN cpu_ns;"
 		       "ALTER TABLE event DROP COLUMN tau_ns;"
 		       "ALTER TABLE frame DROP COLUMN version;"
 		       "CREATE UNIQUE INDEX frame_identity"
@@ -238,7 +240,7 @@ static void an_older_schema_is_migrated_when_added_to(void **state)
 	(void)state;
 	make_old_recording("a.db");
 	st = t_open("a.db", true);
-	t_expect("a.db", "PRAGMA user_version", "9");
+	t_expect("a.db", "PRAGMA user_version", "10");
 	t_expect("a.db", "SELECT status, ended FROM stack ORDER BY id",
 		 "lost|NULL\ncomplete|NULL\nbroken|NULL");
 	t_fill(&b);
@@ -266,7 +268,7 @@ static void an_older_schema_makes_way_as_it_is(void **state)
 	t_close(st);
 	t_expect("a.db.old", "PRAGMA user_version", "1");
 	t_expect("a.db.old", "SELECT count(*) FROM stack", "3");
-	t_expect("a.db", "PRAGMA user_version", "9");
+	t_expect("a.db", "PRAGMA user_version", "10");
 }
 
 static void the_log_stays_small_without_readers(void **state)

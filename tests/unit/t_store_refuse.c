@@ -188,9 +188,10 @@ static void a_newer_file_is_refused_and_both_schemas_named(void **state)
 	(void)state;
 	t_make_recording("a.db");
 	t_change("a.db", "PRAGMA user_version = 99");
-	expect_untouched("a.db", -ENOTSUP,
-			 "'%s/a.db' has schema 99, newer than this weft's (9): "
-			 "use a newer weft, or choose another name");
+	expect_untouched(
+		"a.db", -ENOTSUP,
+		"'%s/a.db' has schema 99, newer than this weft's (10): "
+		"use a newer weft, or choose another name");
 }
 
 static void a_damaged_file_is_refused_untouched(void **state)

@@ -121,6 +121,13 @@ static void a_batch_is_read_back_as_it_was_given(void **state)
 		 "5030|2|complete|1|103|10.0||NULL|1|0");
 	t_expect("a.db", "SELECT event_id, entry, count, value FROM ledger",
 		 "1|fired|13|1300\n1|idle|0|0\n2|counted|NULL|NULL");
+	t_expect("a.db", "SELECT id, cpu_ns FROM event", "1|1000\n2|0");
+	t_expect("a.db", "SELECT * FROM ledger_sum",
+		 "1|1|13|1300|0\n1|3|0|0|0\n2|2|0|0|1");
+	t_write(st, &b);
+	t_expect("a.db", "SELECT id, cpu_ns FROM event", "1|2000\n2|0");
+	t_expect("a.db", "SELECT * FROM ledger_sum",
+		 "1|1|26|2600|0\n1|3|0|0|0\n2|2|0|0|2");
 	t_close(st);
 	t_expect("a.db", "SELECT ended_ns FROM recording",
 		 "1700000001000000000");
