@@ -166,12 +166,9 @@ static int drop_samples(struct store *st, struct retention *r,
 			struct store_gone *gone, struct weft_err *err)
 {
 	static const enum store_sql steps[] = {
-		STORE_SQL_EXPIRE_ATTRIBUTES,
-		STORE_SQL_EXPIRE_SAMPLES,
-		STORE_SQL_EXPIRE_STORED,
-		STORE_SQL_EXPIRE_ENTRY,
-		STORE_SQL_EXPIRE_STORED_SUM,
-		STORE_SQL_EXPIRE_ENTRY_SUM,
+		STORE_SQL_EXPIRE_ATTRIBUTES, STORE_SQL_EXPIRE_SAMPLES,
+		STORE_SQL_EXPIRE_STORED,     STORE_SQL_EXPIRE_ENTRY,
+		STORE_SQL_EXPIRE_STORED_SUM, STORE_SQL_EXPIRE_ENTRY_SUM,
 	};
 	int64_t reached;
 	int rc = retain_find(st, STORE_SQL_EXPIRE_REACHED, NULL, 0, &reached,
