@@ -291,7 +291,7 @@ static int print(const struct top *top, size_t n, const char *where,
 		return rc;
 	putchar('\n');
 	if (n < top->n_rows)
-		printf("%zu more; -n 0 prints all\n", top->n_rows - n);
+		report_print_more(top->n_rows - n);
 	if (top->by == TOP_BY_FUNCTION && !top->is_estimated)
 		print_absent(top);
 	if (ledger_describe_loss(&top->report.ledger, loss, sizeof(loss)))

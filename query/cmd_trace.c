@@ -157,7 +157,7 @@ static int print_stacks(const struct trace *t, struct weft_err *err)
 	rc = report_print_table(table, err);
 	table_free(table);
 	if (!rc && t->n_told < t->n_rows)
-		printf("%zu more; -n 0 prints all\n", t->n_rows - t->n_told);
+		report_print_more(t->n_rows - t->n_told);
 	putchar('\n');
 	return rc;
 }

@@ -201,7 +201,7 @@ static int print(const struct traces *t, size_t n, struct weft_err *err)
 		return rc;
 	putchar('\n');
 	if (n < t->n_rows)
-		printf("%zu more; -n 0 prints all\n", t->n_rows - n);
+		report_print_more(t->n_rows - n);
 	print_mean(t);
 	print_coverage(t);
 	if (each > 0 && has_requests(t))

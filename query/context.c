@@ -322,7 +322,7 @@ int context_print(const struct context *c, size_t most, struct weft_err *err)
 		return rc;
 	putchar('\n');
 	if (n < c->n)
-		printf("%zu more; -n 0 prints all\n", c->n - n);
+		report_print_more(c->n - n);
 	print_meanings(c);
 	return 0;
 }

@@ -86,6 +86,7 @@ void report_print_heading(const struct report *r)
 {
 	const struct range_part *last = last_part(r);
 	uint64_t idle = ledger_count(&r->ledger, "idle");
+	uint64_t filtered = ledger_count(&r->ledger, "filtered");
 	uint64_t fired = ledger_count(&r->ledger, "fired");
 
 	printf("%s of recording %lld%s: %s, %lld %s, %s samples",
@@ -100,8 +101,16 @@ void report_print_heading(const struct report *r)
 		       (long long)last->requested_hz);
 	if (fired)
 		printf(", idle %.0f %%", 100.0 * (double)idle / (double)fired);
+	if (fired && filtered)
+		printf(", filtered %.0f %%",
+		       100.0 * (double)filtered / (double)fired);
 	printf("%s%s\n", r->range.is_whole ? "" : ", a part of it",
 	       r->range.is_open ? ", still recording or cut short" : "");
+}
+
+void report_print_more(size_t n)
+{
+	printf("%s more; -n 0 prints all\n", FIGURE(figure_count, (double)n));
 }
 
 int report_print_table(const struct table *t, struct weft_err *err)

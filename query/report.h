@@ -43,6 +43,9 @@ void report_print_heading(const struct report *r);
 /* Print a table as wide as the terminal. */
 int report_print_table(const struct table *t, struct weft_err *err) MUST_CHECK;
 
+/* Print below it that so many of its rows were left out. */
+void report_print_more(size_t n);
+
 /* Begin the outermost object, with the keys that all reports have. */
 void report_json(const struct report *r, struct json *j, const char *name);
 

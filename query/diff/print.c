@@ -282,7 +282,7 @@ static int print_table(const struct diff *d, enum compare_kind kind,
 		rc = report_print_table(t, err);
 	}
 	if (!rc && shown < n)
-		printf("%zu more; -n 0 prints all\n", n - shown);
+		report_print_more(n - shown);
 	table_free(t);
 	free(order);
 	return rc;
@@ -500,7 +500,7 @@ static int print_ranks(const struct diff *d, enum compare_kind kind,
 	if (!rc)
 		rc = report_print_table(t, err);
 	if (!rc && more)
-		printf("%zu more; -n 0 prints all\n", more);
+		report_print_more(more);
 	free(order);
 	table_free(t);
 	return rc;

@@ -147,7 +147,7 @@ static int print_programs(const struct loss *l, size_t most,
 		return rc;
 	putchar('\n');
 	if (n < p->n)
-		printf("%zu more; -n 0 prints all\n", p->n - n);
+		report_print_more(p->n - n);
 	if (p->all.status[ENDS_NO_USER].count)
 		printf("left out: %s samples without a user stack (kernel "
 		       "threads, programs being replaced)\n",
