@@ -124,8 +124,11 @@ static void walk(struct stacks *s, uint32_t root, enum stacks_by by)
 /* What stands for a stack that has no frames. */
 static uint32_t label_of_none(const struct stacks *s, const struct stack *k)
 {
-	return s->words[k->status == ENDS_NOT_TAKEN ? WORD_NOT_TAKEN
-						    : WORD_LOST];
+	if (k->status == ENDS_LOST)
+		return s->words[WORD_LOST];
+	if (k->status == ENDS_NOT_TAKEN)
+		return s->words[WORD_NOT_TAKEN];
+	return s->words[k->node == NONE ? WORD_NO_FRAMES : WORD_UNKNOWN];
 }
 
 static void add_self(struct stacks *s, const struct stack *k, enum stacks_by by)
@@ -198,10 +201,7 @@ size_t stacks_labels(const struct stacks *s, int64_t stack_id, uint32_t *to)
 	if (!k)
 		return 0;
 	if (k->status == ENDS_LOST || k->node == NONE) {
-		to[0] = s->words[k->status == ENDS_LOST ? WORD_LOST
-				 : k->status == ENDS_NOT_TAKEN
-					 ? WORD_NOT_TAKEN
-					 : WORD_NO_FRAMES];
+		to[0] = label_of_none(s, k);
 		return 1;
 	}
 	for (at = k->node, depth = k->depth; at != NONE && depth > 0; depth--) {

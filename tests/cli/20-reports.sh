@@ -490,6 +490,19 @@ gaps() {
 	has out ' 340 ms  gap  '
 }
 
+# A stack of which no frame is known is not one that found no room.
+without_frames() {
+	recording weft.db "
+		INSERT INTO stack (id, status, depth, ended)
+		 VALUES (990, 'broken', 0, 'no_frame');
+		INSERT INTO stack_total SELECT 1, 1, 990, 1000, 1000;"
+	run "$weft" top -n 0 --json
+	expect 0
+	[ "$(json out '[(f["function"], f["self_samples"]) for f in j["rows"]
+		if f["function"] in ("[no frames]", "[stack lost]")]')" = \
+		"[('[no frames]', 1000), ('[stack lost]', 6)]" ]
+}
+
 # Counts that no writer writes; one below 0, and two whose sum is beyond 2^63.
 odd_ledger() {
 	local count
@@ -714,6 +727,7 @@ it "values of --shape-by: what each has, what none has, the profile of one" \
 	shape_values
 it "an absent function is bounded, not denied" on_function
 it "everyone's share is of all stacks that read the same" everyones_share
+it "a stack without frames is not one that was lost" without_frames
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines
 it "timeline says what was in a gap: off-CPU, runnable, another request" gaps
