@@ -310,6 +310,44 @@ static double divisor(const struct compare *c, enum compare_kind kind,
 			      tally_share(&part[!side].tally, &other->all)));
 }
 
+/* What a unit of weight stands for: sides of other rates have other ones. */
+static double unit_of(const struct compare_set *set)
+{
+	double unit = set->all.estimate / set->all.weight;
+
+	return unit > 0 && isfinite(unit) ? unit : 1;
+}
+
+/*
+ * The design effect that a side would have if its clusters varied as those of
+ * both sides do together, around the share of both. If nothing differs they are
+ * drawn from the same ones, and a side with few may merely lack the large ones
+ * that chance gave the other: by its own clusters alone it would seem to vary
+ * little. Where a side has the larger clusters it counts that they are.
+ */
+static double effect_of_both(const struct compare *c,
+			     const struct compare_part *part, int side,
+			     double share)
+{
+	const struct compare_set *set = &c->set[side];
+	double base = independent(set, share), m = 0, n = 0, spread = 0;
+	double size = set->all.weight / set->sampled * unit_of(set);
+
+	for (int i = 0; i < COMPARE_SIDES; i++) {
+		const struct compare_spread *s = &part[i].spread;
+		double unit = unit_of(&c->set[i]);
+
+		m += c->set[i].sampled;
+		n += c->set[i].all.weight * unit;
+		spread += (s->k_sq - 2 * share * s->kn +
+			   share * share * c->set[i].n_sq) *
+			  unit * unit;
+	}
+	size = fmax(size, n / m);
+	return base > 0 ? spread / (m - 1) / (set->sampled * size * size) / base
+			: 1;
+}
+
 static void find_difference(const struct compare *c, enum compare_kind kind,
 			    const struct compare_part *part,
 			    struct compare_answer *to)
@@ -336,7 +374,8 @@ static void test(const struct compare *c, enum compare_kind kind,
 
 	for (int side = 0; side < COMPARE_SIDES; side++) {
 		n[side] = tally_samples(&c->set[side].all) /
-			  divisor(c, kind, part, side, share);
+			  fmax(divisor(c, kind, part, side, share),
+			       effect_of_both(c, part, side, share));
 		k[side] = to->share[side] * n[side];
 	}
 	few = fmin(k[0] + k[1], n[0] + n[1] - k[0] - k[1]);
