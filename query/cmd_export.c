@@ -16,6 +16,7 @@ struct export_opts {
 	struct cli_common common;
 	const char *format, *output, *only, *trace;
 	int64_t pid;
+	uint64_t max_stacks;
 };
 
 static const struct cli_option options[] = {
@@ -31,6 +32,9 @@ static const struct cli_option options[] = {
 	  CLI_TEXT, offsetof(struct export_opts, trace) },
 	{ "pid", 0, "PID", "only this process", CLI_PID,
 	  offsetof(struct export_opts, pid) },
+	{ "max-stacks", 0, "N",
+	  "of folded, the N most frequent; the rest as [other] (0: all)",
+	  CLI_NUMBER, offsetof(struct export_opts, max_stacks) },
 };
 
 static const struct cli_command command = {
@@ -309,7 +313,13 @@ int cmd_export(int argc, char **argv)
 				 "%s is not for a terminal: name a file with "
 				 "-o",
 				 format->name);
+	if (opts.max_stacks && format->write != export_folded)
+		return cli_usage(&command,
+				 "--max-stacks is for folded: %s has each "
+				 "stack once anyway",
+				 format->name);
 	x.choice.pid = opts.pid;
+	x.max_stacks = opts.max_stacks;
 	rc = run(&x, format, &opts, file, &err);
 	frames_free(x.frames);
 	report_close(&report);

@@ -174,6 +174,48 @@ static int compare(const void *a, const void *b, void *ctx)
 	return c - d;
 }
 
+static int compare_counts(const void *a, const void *b, void *ctx)
+{
+	const struct folded *f = ctx;
+	const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	if (f->nodes[x].count != f->nodes[y].count)
+		return f->nodes[x].count > f->nodes[y].count ? -1 : 1;
+	return x < y ? -1 : x > y;
+}
+
+/* Take the counts of all lines but the largest; they become the line [other].
+ */
+static int fold_small(struct folded *f, uint64_t most)
+{
+	uint32_t *lines = calloc(f->n, sizeof(*lines)), name, at;
+	double others = 0;
+	size_t n = 0;
+	int rc = lines ? 0 : -ENOMEM;
+
+	for (size_t i = 1; i < f->n && !rc; i++)
+		if (f->nodes[i].ends)
+			lines[n++] = (uint32_t)i;
+	if (rc || n <= most) {
+		free(lines);
+		return rc;
+	}
+	qsort_r(lines, n, sizeof(*lines), compare_counts, f);
+	for (size_t i = most; i < n; i++) {
+		others += f->nodes[lines[i]].count;
+		f->nodes[lines[i]].count = 0;
+	}
+	free(lines);
+	rc = intern(f, "[other]", "", FOLDED_LAST, &name);
+	if (rc)
+		return rc;
+	at = below(f, 0, name, true);
+	if (!at)
+		return -ENOMEM;
+	f->nodes[at].count += others;
+	return 0;
+}
+
 /* Put a node's children in order. */
 static int sort_children(struct folded *f, uint32_t parent)
 {
@@ -285,6 +327,8 @@ int export_folded(const struct export *x, struct weft_err *err)
 	}
 	if (!rc)
 		rc = export_walk(x, PROFILE_BY_STACK, add, &f, err);
+	if (!rc && f.n && x->max_stacks && fold_small(&f, x->max_stacks))
+		rc = export_no_memory(x, err);
 	if (!rc && f.n && print_all(&f))
 		rc = export_no_memory(x, err);
 	strings_release(&f.names);

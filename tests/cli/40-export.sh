@@ -38,6 +38,37 @@ readable() {
 	END
 }
 
+# The rest is one line: what is left adds up to the same, and is the most
+# frequent.
+cut_off() {
+	local n
+	recording weft.db
+	"$weft" export >all
+	for n in 1 3 1000; do
+		run "$weft" export --max-stacks $n
+		expect 0
+		[ ! -s err ]
+		python3 - $n <<-'END'
+		import sys
+		def read(name):
+		    lines = [x.rsplit(" ", 1) for x in open(name)]
+		    return {a: int(b) for a, b in lines}
+		most, whole, cut = int(sys.argv[1]), read("all"), read("out")
+		assert sum(whole.values()) == sum(cut.values()), cut
+		other = cut.pop("[other]", 0)
+		assert (other > 0) == (len(whole) > most), cut
+		assert len(cut) == min(most, len(whole)), cut
+		assert sorted(cut.values()) == sorted(whole.values())[-most:], cut
+		assert all(whole[x] == cut[x] for x in cut), cut
+		END
+	done
+	run "$weft" export --max-stacks 0
+	expect 0
+	diff all out
+	run "$weft" export --max-stacks 3 --format csv
+	expect 2
+}
+
 # Names of programs that the format gives a meaning to, and bytes that are no
 # UTF-8, each with 4 frames, with none, and without a stack: every line is still
 # one stack, its last word the count; and where there are escapes, the bytes come
@@ -280,6 +311,7 @@ not_measured() {
 
 it "folded stacks are as expected, to a stream and to a file" folded
 it "folded stacks are what readers accept, and add up" readable
+it "stacks above --max-stacks are one line, and all adds up" cut_off
 it "whatever a program is called, a line is a stack and its count" comms
 it "an empty export says so with exit status 4" empty
 it "output that cannot be written is an error" bad_output
