@@ -224,7 +224,7 @@ check-long: check check-tsan check-valgrind
 		CALLS=5000000 \
 		TRUTH_REQUESTS=10000 TRUTH_TREES=100000 SIMULATION_RUNS=20 \
 		FAULTS=all BOUNDS_SECONDS=60 SHELLS_SECONDS=1800 \
-		SOAK_SECONDS=1800 DISK_STUCK=1 \
+		SOAK_SECONDS=1800 DISK_STUCK=1 LAST_ROUNDS=100 \
 		$(PROVE) \
 		$(B)/tests/t_query_simulation \
 		$(B)/tests/t_collector_elf_dwarf \
@@ -232,7 +232,7 @@ check-long: check check-tsan check-valgrind
 		tests/live/31-names.sh \
 		tests/live/40-survives.sh tests/live/61-tls-models.sh \
 		tests/live/62-lives.sh tests/live/81-calls.sh $(LONG) \
-		tests/live/64-flood.sh \
+		tests/live/64-flood.sh tests/live/85-last-interval.sh \
 		$(wildcard tests/live/*attribution.sh) && \
 		SOAK_NEW=1 SOAK_SECONDS=900 $(PROVE) tests/live/90-soak.sh && \
 		SOAK_DAY=1 SOAK_SECONDS=1800 $(PROVE) tests/live/90-soak.sh; \

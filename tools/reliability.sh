@@ -67,6 +67,7 @@ function value_of(pattern, name, sum, n) {
 }' <<'ROWS'
 Every firing and every choice ends in one entry of the ledger ; its identities, in every interval of each recording that a live test leaves ; ledgers_checked ledgers_wrong ; make check
 After SIGKILL the file is whole, what was committed is in it, and recording goes on in it ; SIGKILL at random instants and at named points of writing, the same file throughout ; kills kills_damaged kills_committed_intervals_lost kills_ledgers_wrong kills_intervals_missing_at_most ; SURVIVES_KILLS=500 prove tests/live/40-survives.sh
+What happens right before a recording ends is in it ; 10,000 calls, then at once SIGINT, SIGTERM, SIGHUP, the end of -d or of the command ; last_interval_whole last_interval_lacking ; LAST_ROUNDS=100 prove tests/live/85-last-interval.sh
 A full disk, or one that does not answer, costs what could not be written, and no more ; a small tmpfs, a write that never comes back ; disk_intervals_missing ; DISK_STUCK=1 prove tests/live/42-disk.sh
 A call or an allocation that fails ends with a message or goes unnoticed ; each in turn, until a recording passes untouched ; faults_perf_event_open faults_bpf faults_openat faults_mmap faults_memory faults_wrong ; FAULTS=all prove tests/live/41-faults.sh
 An operation on the file or an allocation of the store that fails damages nothing, and what was committed stays ; each in turn: open, read, write, half a write, truncate, sync, lock, shared memory, delete, malloc, once or from then on ; faults_store ; FAULTS=all prove build/tests/t_store_faults

@@ -9,12 +9,6 @@ set -eu
 . "$(dirname "$0")/live.sh"
 calls=${CALLS:-40000}
 
-# Called through wait_for.
-# shellcheck disable=SC2317
-has_interval() {
-	[ "$(sql "$db" "SELECT count(*) FROM interval")" -gt 0 ]
-}
-
 "$weft" record -q -e "uprobe:$load/called:counted_call,stacks=1/100,name=call" \
 	-e "usdt:$load/called:weft:call,stacks=1/50,name=probe" \
 	-o "$dir/calls.db" -- "$load/called" "$calls" >"$dir/truth" \
@@ -66,20 +60,6 @@ same "drained: 40 times 4000 calls, over many intervals" "$dir/drained.db" \
 	count(DISTINCT interval_id) > 3 FROM stack_count) FROM
 	(SELECT s.status, sum(count) AS n FROM stack_total
 	JOIN stack s ON s.id = stack_id GROUP BY s.id)" "160000|1|1|1"
-
-# However recording ends, right after the last of the calls: all are there.
-for name in INT TERM HUP; do
-	db="$dir/$name.db"
-	background "$weft" record -q -e "uprobe:$load/called:counted_call" \
-		--interval 0.5 -a -o "$db"
-	recorder=$!
-	wait_for 60 has_interval || true
-	"$load/called" 10000 >/dev/null
-	kill -"$name" "$recorder"
-	wait "$recorder" || true
-	same "SIG$name right after 10,000 calls: 10,000 are stored" "$db" \
-		"SELECT sum(count) FROM stack_total" 10000
-done
 
 # A counter of the kernel's, and a tracepoint: due by the kernel's own count.
 "$weft" record -q -e page-faults -e tracepoint:sched:sched_process_exec \
