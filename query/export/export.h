@@ -19,7 +19,8 @@ struct export
 	char trace_hex[33]; /* of choice.trace, or "" */
 	bool shape, detail; /* which forms: at least one; where the format has
 			       room for one only, exactly one */
-	uint64_t max_stacks; /* of folded, more become one; 0: all as they are */
+	uint64_t
+		max_stacks; /* of folded, more become one; 0: all as they are */
 	FILE *to;
 };
 

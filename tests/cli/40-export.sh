@@ -45,10 +45,10 @@ cut_off() {
 	recording weft.db
 	"$weft" export >all
 	for n in 1 3 1000; do
-		run "$weft" export --max-stacks $n
+		run "$weft" export --max-stacks "$n"
 		expect 0
 		[ ! -s err ]
-		python3 - $n <<-'END'
+		python3 - "$n" <<-'END'
 		import sys
 		def read(name):
 		    lines = [x.rsplit(" ", 1) for x in open(name)]
