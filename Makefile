@@ -159,7 +159,7 @@ LONG := $(patsubst %,tests/live/%.sh,27-mapping-lists 29-tables \
 # Their figures need the machine to themselves.
 ALONE := $(patsubst %,tests/live/%.sh,10-conserved 20-known-shape \
 	25-whole-stacks 26-chain-judge 28-kernel-and-double 30-short-lives \
-	32-kernel-names 60-attribution 61-tls-models 80-blocks)
+	32-kernel-names 60-attribution 61-tls-models 80-blocks 87-rate-lowered)
 LIVE := $(filter-out $(LONG) $(ALONE),$(wildcard tests/live/[0-9]*.sh))
 # Debian's programs before the wrappers of version managers, which take long to
 # start; --timer shows where the minutes go.

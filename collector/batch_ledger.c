@@ -20,6 +20,7 @@ int batch_cpu(struct batch *b, const struct store_cpu *cpu)
 		row->due = due;
 		row->fired += cpu->fired;
 		row->throttled += cpu->throttled;
+		row->has_throttled &= cpu->has_throttled;
 		return 0;
 	}
 	if (GROW(b->cpus.row, b->cpus.n + 1, b->cpus.room))

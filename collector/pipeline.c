@@ -155,6 +155,26 @@ static int add_due(struct batch *b, const struct raw_interval *raw,
 				 due_value - fired_value);
 }
 
+/* How often the kernel held the event's timers back, where all of them tell. */
+static int add_throttled(struct batch *b, const struct raw_interval *raw,
+			 uint32_t event)
+{
+	uint64_t sum = 0;
+	size_t n = 0;
+
+	for (size_t i = 0; i < raw->n_cpus; i++) {
+		const struct store_cpu *c = &raw->cpus[i];
+
+		if (c->event != event)
+			continue;
+		if (!c->has_throttled)
+			return 0;
+		sum += c->throttled;
+		n++;
+	}
+	return n ? batch_ledger(b, event, LEDGER_THROTTLED, sum, 0) : 0;
+}
+
 static int merge(struct pipeline *p, const struct waiting *w)
 {
 	const struct raw_interval *raw = &w->raw;
@@ -166,6 +186,8 @@ static int merge(struct pipeline *p, const struct waiting *w)
 		rc = ledger_add_kernel(b, e, &raw->ledger[e]);
 		if (!rc)
 			rc = add_due(b, raw, e);
+		if (!rc)
+			rc = add_throttled(b, raw, e);
 	}
 	for (size_t i = 0; i < raw->n_cpus && !rc; i++)
 		rc = batch_cpu(b, &raw->cpus[i]);

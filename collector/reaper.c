@@ -165,6 +165,8 @@ static int turn_timers(struct timers *t, struct raw_interval *raw,
 			.period = due.period,
 			.due = due.due,
 			.fired = fired[due.cpu],
+			.throttled = due.throttled,
+			.has_throttled = due.has_throttled,
 		};
 	}
 	return rc ? rc : timers_apply(t, err);

@@ -44,6 +44,17 @@ static void log_rate(uint64_t fired, const struct record_opts *opts,
 			share);
 }
 
+static void log_throttled(uint64_t throttled)
+{
+	if (throttled)
+		weft_log(
+			WEFT_WARN,
+			"%" PRIu64
+			" times the kernel held the timers back: more than kernel.perf_event_max_sample_rate (%" PRIu64
+			" Hz by now), which it lowers itself where samples take long; raise it, or lower -F",
+			throttled, timer_max_hz());
+}
+
 static const char *why_none(const struct trigger *event,
 			    const struct pipeline_total *ledger)
 {
@@ -87,9 +98,11 @@ void summary_log(const struct pipeline_totals *t,
 		log_event(&events->trigger[i],
 			  events->n > 1 ? events->trigger[i].name : "",
 			  t->ledger[i]);
-	if (timer != WEFT_NO_EVENT)
+	if (timer != WEFT_NO_EVENT) {
 		log_rate(t->ledger[timer][WEFT_FIRED].count, opts, seconds,
 			 cpus);
+		log_throttled(t->ledger[timer][LEDGER_THROTTLED].count);
+	}
 	if (t->without_maps)
 		weft_log(
 			WEFT_WARN,

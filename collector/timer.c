@@ -11,12 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/throttle.h"
 #include "collector/timer.h"
 
 struct timer {
 	uint32_t cpu;
 	int fd;                /* the link's, once there is one; else -1 */
 	struct bpf_link *link; /* owned */
+	struct throttle throttle;
 	uint64_t period, next_period;
 	uint64_t counted; /* what the event had counted at the last take */
 	uint64_t carry;   /* counted, but less than a period */
@@ -152,6 +154,7 @@ static int attach(struct timers *t, struct timer *timer, int fd,
 				 t->name, timer->cpu, strerror(-rc));
 	}
 	timer->fd = fd; /* the link now owns it */
+	throttle_open(&timer->throttle, fd);
 	ioctl(fd, PERF_EVENT_IOC_DISABLE, 0);
 	ioctl(fd, PERF_EVENT_IOC_RESET, 0);
 	return 0;
@@ -213,8 +216,10 @@ void timers_close(struct timers *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < t->n; i++)
+	for (uint32_t i = 0; i < t->n; i++) {
+		throttle_close(&t->timer[i].throttle);
 		bpf_link__destroy(t->timer[i].link);
+	}
 	free(t);
 }
 
@@ -346,6 +351,8 @@ int timers_take_due(struct timers *t, uint32_t i, struct timer_due *out,
 		.cpu = timer->cpu,
 		.period = timer->period,
 		.due = timer->carry / timer->period,
+		.throttled = throttle_take(&timer->throttle),
+		.has_throttled = throttle_is_measured(&timer->throttle),
 		.is_off = timer->is_off,
 	};
 	timer->carry %= timer->period;
@@ -399,6 +406,7 @@ int timers_replace(struct timers *t, uint32_t cpu, int fd, struct weft_err *err)
 		close(fd);
 	if (rc)
 		return rc;
+	throttle_close(&timer->throttle);
 	bpf_link__destroy(timer->link);
 	fresh.counted = 0;
 	fresh.is_off = fresh.is_still = false;

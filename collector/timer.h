@@ -94,6 +94,8 @@ struct timer_due {
 	uint32_t cpu;
 	uint64_t period;
 	uint64_t due;
+	uint64_t throttled; /* times that the kernel held it back */
+	bool has_throttled; /* that is measured */
 	bool is_off;
 };
 uint32_t timers_count(const struct timers *t);

@@ -64,7 +64,7 @@ static const struct {
 				  "read (256 bytes)" },
 	{ "shape_by_full", "samples whose value of --shape-by is not told "
 			   "apart: over 256 values, or over 64 bytes" },
-	{ "throttled", "firings that the kernel held back" },
+	{ "throttled", "times that the kernel held a timer back: too often" },
 	{ "context_ok", "detail samples with a trace ID" },
 	{ "context_null", "no record attached to the thread" },
 	{ "context_zero", "record without an active trace" },
