@@ -490,6 +490,44 @@ gaps() {
 	has out ' 340 ms  gap  '
 }
 
+# The machine sleeps for two hours, and then its clock is set by an hour, to
+# either side: order, gaps and lengths go by the time since boot, Unix times by
+# what each interval says.
+clocks() {
+	local step hours=7200000000000
+	for step in 3600000000000 -3600000000000; do
+		recording weft.db "UPDATE interval SET start_ns = start_ns + $hours,
+			end_ns = end_ns + $hours,
+			clock_offset_ns = clock_offset_ns + $step WHERE id = 2;
+			UPDATE sample_sealed SET time_ns = time_ns + $hours
+			 WHERE interval_id = 2;
+			UPDATE trace SET
+			 first_ns = (SELECT min(time_ns) FROM sample_sealed s
+			              WHERE s.trace = trace.id),
+			 last_ns = (SELECT max(time_ns) FROM sample_sealed s
+			             WHERE s.trace = trace.id)"
+		run "$weft" sql --json "SELECT
+			(SELECT count(*) FROM sample_order WHERE gap_ns < 0),
+			(SELECT max(gap_ns) / $hours FROM sample_order),
+			(SELECT count(DISTINCT s.unix_ns - s.time_ns)
+			   FROM samples s),
+			(SELECT count(*) FROM samples s JOIN sample x
+			  ON x.id = s.sample_id JOIN interval i
+			  ON i.id = x.interval_id
+			 WHERE s.unix_ns <> s.time_ns + i.clock_offset_ns)"
+		expect 0
+		[ "$(json out 'j["results"][0]["rows"][0]')" = "[0, 1, 2, 0]" ]
+		run "$weft" timeline --json -n 0
+		expect 0
+		[ "$(json out 'all(a["at_ns"] <= b["at_ns"] and
+			b["for_ns"] >= 0 for a, b in zip(j["runs"], j["runs"][1:])
+			if a["tid"] == b["tid"])')" = True ]
+		run "$weft" trace "$A" --json
+		expect 0
+		[ "$(json out 'j["extent_ns"] // 7200000000000')" = 1 ]
+	done
+}
+
 # A stack of which no frame is known is not one that found no room.
 without_frames() {
 	recording weft.db "
@@ -727,6 +765,7 @@ it "values of --shape-by: what each has, what none has, the profile of one" \
 	shape_values
 it "an absent function is bounded, not denied" on_function
 it "everyone's share is of all stacks that read the same" everyones_share
+it "a suspended machine, and a clock that is set, change no order" clocks
 it "a stack without frames is not one that was lost" without_frames
 it "trace IDs: prefixes, malformed, absent, ambiguous" trace_ids
 it "timeline of a thread, a trace, a few rows" timelines

@@ -61,6 +61,53 @@ same "drained: 40 times 4000 calls, over many intervals" "$dir/drained.db" \
 	(SELECT s.status, sum(count) AS n FROM stack_total
 	JOIN stack s ON s.id = stack_id GROUP BY s.id)" "160000|1|1|1"
 
+# The timer's program interrupts the calls' in the middle of an update of the
+# table that both count in, on both CPUs: the kernel leaves out what would come
+# in between, and says how often; nothing else is lost.
+"$weft" record -q -F 9999 -e cpu-clock \
+	-e "uprobe:$load/called:counted_call,name=call" --interval 0.2 \
+	-o "$dir/both.db" -- "$load/called" "$calls" >/dev/null 2>"$dir/log" ||
+	say <"$dir/log"
+check_ledger "$dir/both.db"
+same "counted beside a timer of 9,999 Hz: every call is due, and has an end" \
+	"$dir/both.db" "SELECT
+	(SELECT count FROM ledger_total WHERE event = 'call' AND entry = 'due'),
+	(SELECT sum(count) FROM ledger_total WHERE event = 'call'
+		AND entry IN ('counted', 'not_run', 'lost_busy'))" "$calls|$calls"
+check "counted beside the calls: the timer has samples on their CPUs" \
+	"$(is "$(sql "$dir/both.db" "SELECT count FROM ledger_total
+		WHERE event = 'cpu-clock' AND entry = 'counted'")" -gt 0)"
+
+# Called through wait_for.
+# shellcheck disable=SC2317
+has_interval() {
+	[ "$(sql "$db" "SELECT count(*) FROM interval")" -gt 0 ]
+}
+
+# in_ring NAME EVENT COMMAND...: how many details of its calls a ring of 1 MiB
+# holds while the recorder stands still
+in_ring() {
+	db="$dir/$1.db"
+	background "$weft" record -q -a -e "$2" --detail 1/1 --ring-size 1M \
+		--interval 0.2 -o "$db" 2>/dev/null
+	recorder=$!
+	shift 2
+	wait_for 60 has_interval
+	kill -STOP "$recorder"
+	"$@" >/dev/null
+	kill -CONT "$recorder"
+	kill -INT "$recorder"
+	wait "$recorder" || true
+	[ "$(entry "$db" lost_ring_full)" -gt 0 ] || echo "the ring was not full" | say
+	held=$(entry "$db" stored)
+}
+in_ring shallow "uprobe:$load/called:counted_call" "$load/called" 20000
+shallow=$held
+in_ring deep "uprobe:$load/calls:nested" "$load/calls" nested 400 50
+echo "1 MiB of details: $shallow of shallow stacks, $held of deep ones" | say
+check "a detail takes no more room for a deep stack than for a shallow one" \
+	"$(both "$(is "$held" -gt 4000)" "$(is "$held" -ge $((shallow * 9 / 10)))")"
+
 # A counter of the kernel's, and a tracepoint: due by the kernel's own count.
 "$weft" record -q -e page-faults -e tracepoint:sched:sched_process_exec \
 	-o "$dir/more.db" -- sh -c 'for i in 1 2 3 4 5; do /bin/true; done' \
