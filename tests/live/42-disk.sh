@@ -49,30 +49,55 @@ fails() {
 	[ "$(value "$1" weft_writer_failing)" = "$2" ]
 }
 
-begin full
-check "full: it says that it cannot write" "$(if wait_for 120 says full \
-	"trying again each second"; then echo 1; else echo 0; fi)"
-check "full: its health says so, too" \
-	"$(if wait_for 60 fails full 1; then echo 1; else echo 0; fi)"
-sleep 2
-mount -o remount,size=256M "$disk"
-check "full: it writes again when there is room" "$(if wait_for 60 says full \
-	"writing again"; then echo 1; else echo 0; fi)"
-kill -INT "$recorder"
-status=0
-wait "$recorder" || status=$?
-say <"$dir/full.err"
-check "full: recording ended as usual" "$(is $status = 0)"
-check "full: it was said once" \
-	"$(is "$(grep -c "trying again" "$dir/full.err")" = 1)"
-check "full: intervals were merged" "$(is "$(sql "$disk/full.db" "SELECT
-	max(end_ns - start_ns) > 1000000000 FROM interval")" = 1)"
-missing=$(sql "$disk/full.db" "SELECT count(*) FROM interval a WHERE id > 1
-	AND NOT EXISTS (SELECT 1 FROM interval b WHERE b.end_ns = a.start_ns)")
-echo "# figure: disk_intervals_missing $missing"
-check "full: none is missing" "$(is "$missing" = 0)"
-check_ledger "$disk/full.db"
-rm -f "$disk"/full.db*
+# fills NAME COMMAND...: a recording meets a disk without room, until the
+# command makes some
+fills() {
+	name=$1
+	shift
+	begin "$name"
+	check "$name: it says that it cannot write" "$(if wait_for 120 says \
+		"$name" "trying again each second"; then echo 1; else echo 0; fi)"
+	check "$name: its health says so, too" \
+		"$(if wait_for 60 fails "$name" 1; then echo 1; else echo 0; fi)"
+	sleep 2
+	"$@"
+	check "$name: it writes again when there is room" "$(if wait_for 60 \
+		says "$name" "writing again"; then echo 1; else echo 0; fi)"
+	kill -INT "$recorder"
+	status=0
+	wait "$recorder" || status=$?
+	say <"$dir/$name.err"
+	check "$name: recording ended as usual" "$(is $status = 0)"
+	check "$name: it was said once" \
+		"$(is "$(grep -c "trying again" "$dir/$name.err")" = 1)"
+	check "$name: intervals were merged" "$(is "$(sql "$disk/$name.db" \
+		"SELECT max(end_ns - start_ns) > 1000000000 FROM interval")" = 1)"
+	missing=$(sql "$disk/$name.db" "SELECT count(*) FROM interval a
+		WHERE id > 1 AND NOT EXISTS (SELECT 1 FROM interval b
+		WHERE b.end_ns = a.start_ns)")
+	echo "# figure: disk_intervals_missing $missing"
+	check "$name: none is missing" "$(is "$missing" = 0)"
+	check "$name: the file is whole" "$(is "$(sqlite3 -readonly \
+		"$disk/$name.db" "PRAGMA integrity_check" 2>&1)" = ok)"
+	check_ledger "$disk/$name.db"
+	rm -f "$disk/$name".db*
+}
+
+fills full mount -o remount,size=256M "$disk"
+
+# A disk of blocks, of which root may have some that nobody else gets, or not.
+for reserved in 0 20; do
+	truncate -s 24M "$dir/image"
+	mkfs.ext4 -q -m $reserved -O ^has_journal "$dir/image"
+	mount -o loop "$dir/image" "$disk"
+	# What takes the room is gone later.
+	room=$(($(stat -f -c "%f * %S" "$disk") / 1024 - 2048))
+	[ $reserved = 0 ] || room=$(($(stat -f -c "%a * %S" "$disk") / 1024 - 2048))
+	dd if=/dev/zero of="$disk/taken" bs=1024 count=$room 2>/dev/null
+	fills "blocks_$reserved" rm "$disk/taken"
+	umount "$disk"
+	rm "$dir/image"
+done
 
 # ended NAME: it was told to end; it fails, and what there is, is whole
 ended() {
