@@ -24,8 +24,17 @@ status=0
 limit() {
 	case $1 in
 	dwarf | elf | package | sites | table) echo 65536 ;;
+	recording) echo 289 ;;
 	kallsyms | maps) echo 16384 ;;
 	*) echo 4096 ;;
+	esac
+}
+
+# Long inputs from the start, where short ones say nothing?
+growth() {
+	case $1 in
+	recording) echo 0 ;;
+	*) echo 100 ;;
 	esac
 }
 
@@ -43,6 +52,7 @@ search() {
 	"$build/search_$target" -max_total_time="$seconds" \
 		-timeout=25 -rss_limit_mb=3072 \
 		-max_len="$(limit "$target")" -print_final_stats=1 \
+		-len_control="$(growth "$target")" \
 		-artifact_prefix="$found/$target-" \
 		"$corpora/$target" "$checked_in" >"$log" 2>&1
 }
