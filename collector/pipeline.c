@@ -10,12 +10,15 @@ enum {
 	WRITER_QUEUE_MAX = 4,
 	/* How long an interval waits for what processes have mapped. Their
 	 * inspectors have deadlines; the one that makes them may hang. */
-	MAPS_WAIT_MS = 10000
+	MAPS_WAIT_MS = 10000,
+	/* With more of them the oldest waits no longer. */
+	WAITING_BYTES_MAX = 32 << 20
 };
 
 struct waiting {
 	struct waiting *next;
 	struct raw_interval raw;
+	size_t bytes;
 	uint64_t since_ns;   /* uv_hrtime() */
 	bool has_asked;      /* for the mappings that it needs */
 	struct jit_ask *jit; /* owned; NULL: not asked yet */
@@ -27,6 +30,7 @@ struct pipeline {
 	struct resolver *resolver;    /* borrowed */
 	struct writer *writer;        /* borrowed */
 	struct waiting *first, *last; /* owned */
+	size_t waiting_bytes;         /* of them */
 	struct batch *batch;          /* owned; NULL: nothing is merged */
 	struct pipeline_totals totals;
 	bool is_finishing;
@@ -87,7 +91,9 @@ int pipeline_add(struct pipeline *p, struct raw_interval *raw)
 		return -ENOMEM;
 	}
 	w->raw = *raw;
+	w->bytes = harvest_bytes(&raw->harvest);
 	w->since_ns = uv_hrtime();
+	p->waiting_bytes += w->bytes;
 	if (p->last)
 		p->last->next = w;
 	else
@@ -317,6 +323,13 @@ static void hand_over(struct pipeline *p)
 	p->batch = NULL;
 }
 
+/* The first has to make room for others. */
+static bool is_crowded_out(const struct pipeline *p, const struct waiting *w)
+{
+	return w == p->first && w != p->last &&
+	       p->waiting_bytes > WAITING_BYTES_MAX;
+}
+
 /* All mappings are known that can be. Code whose are not is unknown. */
 static bool has_maps(struct pipeline *p, const struct waiting *w)
 {
@@ -324,7 +337,8 @@ static bool has_maps(struct pipeline *p, const struct waiting *w)
 
 	if (!procs_waiting(p->resolver->procs))
 		return true;
-	if (waited_ns < (uint64_t)MAPS_WAIT_MS * 1000000)
+	if (waited_ns < (uint64_t)MAPS_WAIT_MS * 1000000 &&
+	    !is_crowded_out(p, w))
 		return false;
 	p->totals.without_maps++;
 	return true;
@@ -352,7 +366,9 @@ void pipeline_advance(struct pipeline *p)
 	while (p->first) {
 		struct waiting *w = p->first;
 
-		if (!w->jit || !jit_is_answered(w->jit))
+		ask(p, w);
+		if (!w->jit ||
+		    (!jit_is_answered(w->jit) && !is_crowded_out(p, w)))
 			return;
 		if (!p->batch)
 			p->batch = batch_new();
@@ -361,6 +377,7 @@ void pipeline_advance(struct pipeline *p)
 		p->first = w->next;
 		if (!p->first)
 			p->last = NULL;
+		p->waiting_bytes -= w->bytes;
 		waiting_free(w);
 		hand_over(p);
 	}

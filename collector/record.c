@@ -77,12 +77,22 @@ static void give_up(struct recording *r)
 		stop(r);
 }
 
+/* libuv has stopped the watch. */
+static void log_unwatched(const char *ring, int status)
+{
+	if (status < 0)
+		weft_log(
+			WEFT_WARN,
+			"cannot watch the ring of %s any more: %s; it is emptied when an interval ends",
+			ring, uv_strerror(status));
+}
+
 static void on_samples_readable(uv_poll_t *poll, int status, int happened)
 {
 	struct recording *r = poll->data;
 
-	(void)status;
 	(void)happened;
+	log_unwatched("details", status);
 	reaper_consume(r->parts.reaper);
 }
 
@@ -124,8 +134,8 @@ static void on_settled(uv_timer_t *timer)
 
 static void on_sideband_readable(uv_poll_t *poll, int status, int happened)
 {
-	(void)status;
 	(void)happened;
+	log_unwatched("processes", status);
 	drain_sideband(poll->data, 0);
 }
 

@@ -503,6 +503,8 @@ static void wait_for_writer(struct record_parts *p, bool is_aborted)
 void record_parts_close(struct record_parts *p, bool is_aborted,
 			struct weft_err *err)
 {
+	int rc;
+
 	hotplug_close(p->hotplug);
 	hooks_close(p->kernel_hooks);
 	discovery_close(p->discovery);
@@ -512,7 +514,11 @@ void record_parts_close(struct record_parts *p, bool is_aborted,
 	(void)writer_close(p->writer, clock_unix_ns(), is_aborted, err);
 	if (p->has_loop) {
 		uv_run(&p->loop, UV_RUN_DEFAULT);
-		uv_loop_close(&p->loop);
+		rc = uv_loop_close(&p->loop);
+		if (rc)
+			weft_log(WEFT_WARN,
+				 "something of the recorder was left open: %s",
+				 uv_strerror(rc));
 	}
 	p->health_now.writer_jobs = 0;
 	if (!is_aborted)

@@ -46,6 +46,18 @@ struct places {
 	size_t n, room;
 };
 
+size_t harvest_bytes(const struct harvest *h)
+{
+	const struct shape *s = &h->shape;
+
+	return s->values_room * sizeof(*s->values) +
+	       s->counts_room * sizeof(*s->counts) +
+	       s->stacks_room * sizeof(*s->stacks) +
+	       s->addresses_room * sizeof(*s->addresses) +
+	       h->samples_room * sizeof(*h->samples) +
+	       h->attributes_room * sizeof(*h->attributes) + h->bytes_room;
+}
+
 void harvest_release(struct harvest *h)
 {
 	shape_release(&h->shape);

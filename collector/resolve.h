@@ -37,6 +37,9 @@ struct harvest {
 	uint64_t lost_attributes;
 };
 
+/* The memory that it takes. */
+size_t harvest_bytes(const struct harvest *h);
+
 void harvest_release(struct harvest *h);
 
 struct resolver {
