@@ -365,7 +365,18 @@ static void find_difference(const struct compare *c, enum compare_kind kind,
 		compare_difference(to->share[1], in[1], to->share[0], in[0]);
 }
 
-/* p of an item, in effective numbers of samples. */
+/* Degrees of freedom of a difference between n0 and n1 effective samples. */
+static double freedom_of(const struct compare *c, double n0, double n1)
+{
+	return compare_freedom(1 / n0, c->set[0].freedom, 1 / n1,
+			       c->set[1].freedom);
+}
+
+/*
+ * p of an item, in effective numbers of samples. How much these are worth was
+ * told by the clusters; where a few of them have most of the samples that is
+ * little known, and the normal p finds what is not there.
+ */
 static void test(const struct compare *c, enum compare_kind kind,
 		 const struct compare_part *part, struct compare_answer *to)
 {
@@ -383,7 +394,8 @@ static void test(const struct compare *c, enum compare_kind kind,
 		to->rule = COMPARE_FEW_SAMPLES;
 		return;
 	}
-	to->p = compare_mid_p(k[0], n[0], k[1], n[1]);
+	to->p = compare_student_p(compare_mid_p(k[0], n[0], k[1], n[1]),
+				  freedom_of(c, n[0], n[1]));
 }
 
 /* How much more than Poisson's the counts of clusters vary. */
@@ -508,6 +520,25 @@ static void put_together(struct compare *c)
 					c->gathering[kind].spread[side][i];
 }
 
+/*
+ * As many clusters of equal size would tell as much: Kish's effective number
+ * (1965), as of weights. Where it is less than half of them, a few have most of
+ * the samples, and what all of them vary by is known by no more than these: one
+ * degree of freedom less than there are. Else the design effect is taken for
+ * known (Rao, Scott 1981).
+ */
+static void find_freedom(struct compare_set *set)
+{
+	double clusters =
+		set->n_sq > 0 ? set->all.weight * set->all.weight / set->n_sq
+			      : 0;
+
+	set->freedom =
+		clusters < set->sampled / 2 ? fmax(1, clusters - 1) : INFINITY;
+	set->student =
+		stats_student(fmin(floor(set->freedom), set->sampled - 1));
+}
+
 int compare_finish(struct compare *c)
 {
 	int rc = 0;
@@ -515,7 +546,7 @@ int compare_finish(struct compare *c)
 	put_together(c);
 	c->rule = rule_of(c);
 	for (int side = 0; side < COMPARE_SIDES; side++)
-		c->set[side].student = stats_student(c->set[side].sampled - 1);
+		find_freedom(&c->set[side]);
 	for (int kind = 0; kind < COMPARE_KINDS && !rc; kind++) {
 		if (c->rule == COMPARE_SAID)
 			find_effects(c, kind);
@@ -530,9 +561,11 @@ double compare_least_difference(const struct compare *c, enum compare_kind kind,
 				double share)
 {
 	const struct compare_set *set = c->set;
+	double n[COMPARE_SIDES];
 
-	return compare_detectable(
-		share, tally_samples(&set[1].all) / set[1].effect[kind],
-		tally_samples(&set[0].all) / set[0].effect[kind],
-		c->tests[kind]);
+	for (int side = 0; side < COMPARE_SIDES; side++)
+		n[side] =
+			tally_samples(&set[side].all) / set[side].effect[kind];
+	return compare_detectable(share, n[1], n[0], c->tests[kind],
+				  freedom_of(c, n[0], n[1]));
 }

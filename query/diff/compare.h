@@ -88,6 +88,7 @@ struct compare_set {
 	double n_sq;     /* sum n_i^2 */
 	double exposure, exposure_sq;
 	double effect[COMPARE_KINDS]; /* design effect, over all items */
+	double freedom; /* of how clusters vary: 1 and more, or infinite */
 	double student;
 };
 

@@ -131,15 +131,94 @@ double compare_normal(double p)
 	return lo;
 }
 
+/* The continued fraction of the incomplete beta function, x below its mean:
+ * Abramowitz, Stegun 26.5.8, from the front (Lentz 1976). */
+static double beta_fraction(double a, double b, double x)
+{
+	double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), all = d;
+
+	for (int m = 1; m < 10000 && (m < 2 || fabs(c * d - 1) > 1e-15); m++) {
+		double even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
+		double odd = -(a + m) * (a + b + m) * x /
+			     ((a + 2 * m) * (a + 2 * m + 1));
+
+		d = 1 / (1 + even * d);
+		c = 1 + even / c;
+		all *= c * d;
+		d = 1 / (1 + odd * d);
+		c = 1 + odd / c;
+		all *= c * d;
+	}
+	return all;
+}
+
+/* P(|T| > t) of Student's t: Abramowitz, Stegun 26.7.1 with 26.5.27. */
+static double student_beyond(double t, double freedom)
+{
+	double x = freedom / (freedom + t * t),
+	       rest = t * t / (freedom + t * t);
+	double a = freedom / 2, b = 0.5, front;
+
+	if (t <= 0)
+		return 1;
+	/* The gammas of a and a + b by ln_factorial(), of one less. */
+	front = exp(ln_factorial(a + b - 1) - ln_factorial(a - 1) -
+		    ln_factorial(b - 1) + a * log(x) + b * log(rest));
+	if (x < (a + 1) / (a + b + 2))
+		return front * beta_fraction(a, b, x) / a;
+	return 1 - front * beta_fraction(b, a, rest) / b;
+}
+
+/* From here on t is as good as normal, and gammas are less exact than that. */
+static const double MANY_FREEDOM = 1e6;
+
+double compare_student_p(double p, double freedom)
+{
+	if (p >= 1 || freedom >= MANY_FREEDOM)
+		return p;
+	return student_beyond(compare_normal(p / 2), freedom);
+}
+
+/* t that is exceeded with probability p, 0 < p < 0.5. */
+static double student_quantile(double p, double freedom)
+{
+	double lo = 0, hi = 1;
+
+	if (freedom >= MANY_FREEDOM)
+		return compare_normal(p);
+	while (student_beyond(hi, freedom) > 2 * p)
+		hi *= 2;
+	while (hi - lo > 1e-12 * hi) {
+		double mid = (lo + hi) / 2;
+
+		if (student_beyond(mid, freedom) > 2 * p)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+double compare_freedom(double variance1, double freedom1, double variance2,
+		       double freedom2)
+{
+	double sum = variance1 + variance2;
+
+	return sum * sum /
+	       (variance1 * variance1 / freedom1 +
+		variance2 * variance2 / freedom2);
+}
+
 static double variance(double share)
 {
 	return fmax(0, share * (1 - share));
 }
 
-double compare_detectable(double share, double n1, double n2, double tests)
+double compare_detectable(double share, double n1, double n2, double tests,
+			  double freedom)
 {
 	static const double z_found = 1.2815515655446004; /* 9 of 10 */
-	double z = compare_normal(0.05 / (2 * fmax(1, tests)));
+	double z = student_quantile(0.05 / (2 * fmax(1, tests)), freedom);
 	double each = 1 / n1 + 1 / n2;
 	double found = (z + z_found) * sqrt(variance(share) * each);
 

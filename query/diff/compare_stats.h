@@ -51,9 +51,25 @@ struct stats_interval compare_ratio(double k1, double exposure1, double k2,
 
 /*
  * The smallest difference to a share that n1 and n2 samples show 9 times of 10,
- * where so many tests are made. Beyond 1 - share there is none: infinity.
+ * where so many tests are made, by compare_student_p() of such degrees of
+ * freedom. Beyond 1 - share there is none: infinity.
  */
-double compare_detectable(double share, double n1, double n2, double tests);
+double compare_detectable(double share, double n1, double n2, double tests,
+			  double freedom);
+
+/*
+ * A two-sided p that took a variance for known, if it was estimated with so
+ * many degrees of freedom, 1 and more: that of Student's t where the normal
+ * quantile of p was. An infinite number changes nothing.
+ */
+double compare_student_p(double p, double freedom);
+
+/*
+ * Degrees of freedom of the sum of two variances, each estimated with its own
+ * number: Satterthwaite 1946.
+ */
+double compare_freedom(double variance1, double freedom1, double variance2,
+		       double freedom2);
 
 /* z so that a standard normal variable exceeds it with probability p, 0 < p <=
  * 0.5. */

@@ -144,9 +144,23 @@ table('students', ['freedom', 't'],
                                  100, 101, 150, 1000, 100000)])
 
 
+
+# ---- a p of normal whose variance was estimated
+def student_p(p, freedom):
+    return 2 * student_tail(upper(p / 2), freedom)
+
+
+table('student_ps', ['p', 'freedom', 'got'],
+      [(p, f, student_p(p, f)) for p in (0.9, 0.3, 0.05, 1e-3, 1e-9)
+       for f in (1, 2.5, 9, 38, 400.5, 99999)])
+
+
 # ---- the smallest difference
-def detectable(p, n1, n2, m):
+def detectable(p, n1, n2, m, freedom):
     za, zb = upper(0.05 / (2 * m)), upper(0.10)
+    if not math.isinf(freedom):
+        za = oracle.bisect(lambda t: 0.05 / (2 * m) - student_tail(t, freedom),
+                           0.5, 1e4, 300)
     d = (za + zb) * math.sqrt(p * (1 - p) * (1 / n1 + 1 / n2))
     for _ in range(6):
         q = (n1 * (p + d) + n2 * p) / (n1 + n2)
@@ -156,8 +170,9 @@ def detectable(p, n1, n2, m):
     return d if p + d < 1 else math.inf
 
 
-table('detectables', ['share', 'n1', 'n2', 'tests', 'd'],
-      [t + (detectable(*t),)
+table('detectables', ['share', 'n1', 'n2', 'tests', 'freedom', 'd'],
+      [t + f + (detectable(*(t + f)),)
+       for f in ((math.inf,), (38.,), (4.5,))
        for t in ((.2, 1000, 1000, 1), (.05, 10000, 10000, 1000),
                  (.05, 1000, 20000, 20), (.005, 1e4, 1e4, 1), (.9, 20, 20, 1),
                  (0, 500, 500, 1), (.475, 1e4, 1e4, 20000))])
@@ -239,13 +254,31 @@ def divisor(i, s):
     return max(effect[s], own, variance(i, o, there) / base(i, o, there))
 
 
+def of_both(i, s):
+    """Clusters of both sides together; those of s if they are larger."""
+    m = [len(side) for side in sides]
+    size = max(N[s] / m[s], sum(N) / sum(m))
+    spread = sum((c[i] - R[i] * x) ** 2 for t in (0, 1)
+                 for c, x in zip(sides[t], n[t])) / (sum(m) - 1)
+    return spread / (m[s] * size * size) / base(i, s, R[i])
+
+
 p, tested = [], []
 for i in range(ITEMS):
-    d = [divisor(i, s) for s in (0, 1)]
+    d = [max(divisor(i, s), of_both(i, s)) for s in (0, 1)]
     k, m = [K[i][s] / d[s] for s in (0, 1)], [N[s] / d[s] for s in (0, 1)]
     tested.append(oracle.p_min(sum(k), m[0] / sum(m)) <= 0.0025)
     p.append(oracle.hyper_midp(whole(k[0]), whole(m[0]), whole(k[1]),
                                whole(m[1])) if tested[i] else -1)
+    if tested[i]:
+        # Kish's number of clusters, less one; Satterthwaite for two sides
+        f = [N[s] ** 2 / sum(x * x for x in n[s]) for s in (0, 1)]
+        f = [x - 1 if x < len(sides[s]) / 2 else math.inf
+             for s, x in enumerate(f)]
+        v = [1 / x for x in m]
+        spread = v[0] ** 2 / f[0] + v[1] ** 2 / f[1]
+        if spread > 0:
+            p[i] = student_p(p[i], sum(v) ** 2 / spread)
 q = oracle.bh([x for x, t in zip(p, tested) if t])
 for s, name in ((0, 'first'), (1, 'second')):
     print('static const double %s[][%d] = {' % (name, ITEMS))

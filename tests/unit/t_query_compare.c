@@ -87,8 +87,8 @@ static void what_cannot_be_found_is_known_beforehand(void **state)
 		     least_ps[i].p);
 	for (size_t i = 0; i < ARRAY_LEN(detectables); i++)
 		near(compare_detectable(detectables[i].share, detectables[i].n1,
-					detectables[i].n2,
-					detectables[i].tests),
+					detectables[i].n2, detectables[i].tests,
+					detectables[i].freedom),
 		     detectables[i].d);
 }
 
@@ -122,6 +122,20 @@ static void quantiles_of_normal_and_t(void **state)
 	assert_true(isinf(stats_student(0)));
 }
 
+static void a_p_of_little_known_variance(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(student_ps); i++)
+		near(compare_student_p(student_ps[i].p, student_ps[i].freedom) /
+			     student_ps[i].got,
+		     1);
+	near(compare_student_p(1, 3), 1);
+	near(compare_student_p(0.01, INFINITY), 0.01);
+	/* two alike have twice as many, one that is nothing does not count */
+	near(compare_freedom(2, 7, 2, 7), 14);
+	near(compare_freedom(2, 7, 0, 1), 7);
+}
+
 static void a_clustered_share(void **state)
 {
 	(void)state;
@@ -145,7 +159,7 @@ static void add_clusters(struct compare *c, enum compare_side side,
 		for (uint32_t item = 0; item < ITEMS; item++) {
 			double k = rows[i][item];
 			struct tally t = { (uint64_t)k, weight * k,
-					   weight * weight * k, weight * k };
+					   weight * weight * k, k };
 
 			if (k <= 0)
 				continue;
@@ -363,6 +377,7 @@ int main(void)
 		cmocka_unit_test(many_tests_are_adjusted_for),
 		cmocka_unit_test(ratios_of_rates),
 		cmocka_unit_test(quantiles_of_normal_and_t),
+		cmocka_unit_test(a_p_of_little_known_variance),
 		cmocka_unit_test(a_clustered_share),
 		cmocka_unit_test(two_sets_of_clusters),
 		cmocka_unit_test(two_parts_are_the_whole),

@@ -501,6 +501,66 @@ static void a_few_large_requests_are_no_finding(void **state)
 	}
 }
 
+/* ---- Requests each with a mixture of its own, of lengths so unequal that the
+ * largest of a side has much of it (Pareto's, of which not even the mean is
+ * finite): how they vary is told by few. */
+
+static void add_heavy(struct compare *c, enum compare_side side, double tail)
+{
+	enum {
+		MIXED = 10
+	};
+	double samples = fmin(1e5, 5 * pow(1 - uniform(), -1 / tail));
+	double part[MIXED], all = 0;
+
+	for (int i = 0; i < MIXED; i++) {
+		part[i] = pow(exponential(1), 3) / (i + 1);
+		all += part[i];
+	}
+	for (uint32_t i = 0; i < MIXED; i++)
+		add_samples(c, side, i,
+			    (uint64_t)(samples * part[i] / all + uniform()));
+	compare_end_cluster(c, side, 1);
+}
+
+static void very_unequal_requests_are_no_finding(void **state)
+{
+	static const struct {
+		double tail;
+		int requests[COMPARE_SIDES];
+	} cases[] = {
+		{ 0.8, { 60, 60 } },
+		{ 0.8, { 100, 250 } },
+		{ 0.9, { 60, 60 } },
+		{ 1.1, { 250, 250 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		int runs = runs_of(500), wrong = 0;
+
+		seed = 12 + i;
+		for (int run = 0; run < runs; run++) {
+			struct compare c = { .least_clusters =
+						     COMPARE_FEW_REQUESTS };
+
+			for (int side = 0; side < COMPARE_SIDES; side++)
+				for (int r = 0; r < cases[i].requests[side];
+				     r++)
+					add_heavy(&c, side, cases[i].tail);
+			assert_int_equal(compare_finish(&c), 0);
+			assert_int_equal(c.rule, COMPARE_SAID);
+			wrong += is_anything_reported(&c);
+			compare_release(&c);
+		}
+		printf("# %d and %d requests of Pareto lengths (%g): of %d "
+		       "comparisons of the same %d report anything\n",
+		       cases[i].requests[0], cases[i].requests[1],
+		       cases[i].tail, runs, wrong);
+		assert_true(wrong <= 0.05 * runs);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +569,7 @@ int main(void)
 		cmocka_unit_test(five_points_more_are_found),
 		cmocka_unit_test(slow_requests_differ_only_where_they_do),
 		cmocka_unit_test(a_few_large_requests_are_no_finding),
+		cmocka_unit_test(very_unequal_requests_are_no_finding),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
