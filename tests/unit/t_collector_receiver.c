@@ -3,6 +3,7 @@
  * one of ours: it says what a real one would, and what it never would. */
 #include "t_store.h"
 
+#include <dirent.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -194,6 +195,41 @@ static void what_makes_no_sense_ends_it(void **state)
 	t_expect("a.db", "SELECT count(*) FROM span", "1");
 }
 
+static void send_one(int fd)
+{
+	send_message(fd, 1, 1, 10);
+}
+
+static size_t count_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	size_t n = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		n++;
+	closedir(dir);
+	return n;
+}
+
+/* What is watched is no longer watched, then closed, each time anew: run()
+ * checks that the loop has nothing left. */
+static void nothing_is_left_open_however_often(void **state)
+{
+	struct receiver_totals totals;
+	size_t before = 0;
+
+	(void)state;
+	for (int i = 0; i < 50; i++) {
+		start(send_one);
+		run(&totals);
+		assert_int_equal(totals.spans, 1);
+		if (i == 0)
+			before = count_descriptors();
+	}
+	assert_int_equal(count_descriptors(), before);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +238,7 @@ int main(void)
 		TEST(what_waits_is_bounded_in_bytes),
 		TEST(what_finds_no_memory_is_counted),
 		TEST(what_makes_no_sense_ends_it),
+		TEST(nothing_is_left_open_however_often),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
