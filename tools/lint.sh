@@ -48,6 +48,13 @@ wrong=$(git grep -hoE '(^|[^A-Za-z0-9_./<-])[a-z][a-z_]*(\.bpf)?\.[ch]\b' \
 [ -z "$wrong" ] || complain "files that are named, but are not there:
 $wrong"
 
+# Tests are run by name.
+wrong=$(git ls-files 'tests/*/[0-9]*.sh' | while read -r script; do
+	[ -x "$script" ] || echo "$script"
+done)
+[ -z "$wrong" ] || complain "not executable (chmod +x):
+$wrong"
+
 # shellcheck disable=SC2046
 shellcheck $(git ls-files '*.sh') || complain "shellcheck, above"
 
