@@ -112,6 +112,17 @@ void weft_hex(char *out, const void *bytes, size_t size)
 	*out = '\0';
 }
 
+/* How many bytes at the beginning are what nearly all are: safe as they stand.
+ */
+static size_t plain_length(const unsigned char *in, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && in[n] >= 0x20 && in[n] < 0x7f)
+		n++;
+	return n;
+}
+
 size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
 {
 	const unsigned char *in = (const unsigned char *)text;
@@ -121,6 +132,14 @@ size_t weft_sanitize(char *out, size_t out_size, const char *text, size_t size)
 	if (!out_size)
 		return 0;
 	while (size) {
+		need = out_size - 1 - length;
+		take = plain_length(in, size < need ? size : need);
+		memcpy(out + length, in, take);
+		length += take;
+		in += take;
+		size -= take;
+		if (!size)
+			break;
 		take = weft_decode(in, size, &point);
 		if (take && !weft_is_unsafe(point)) {
 			need = take;
